@@ -34,6 +34,12 @@
 #define MIN_WORK	2e5
 
 /*
+ * Factor of option effort "thorough" on the budget for k-means of a group, as
+ * for a search that chooses its budget (core/kmeans/kmeans.c).
+ */
+#define THOROUGH_FACTOR	4.0
+
+/*
  * Minimum budget for k-means of a group, as a number of Lloyd steps. A guess.
  */
 #define MIN_STEPS	100.0
@@ -106,7 +112,7 @@ search_options(const training *t, const fc_weighted_rows *rows, Size k)
 	double		steps = MIN_STEPS * n * (double) k * rows->d;
 
 	options.seed = (uint64) t->options->seed;
-	options.effort = t->options->effort;
+	options.effort = t->effort;
 	if (t->method == METHOD_DENSITY)
 		options.iterations = MICRO_STEPS;
 	if (t->source.group_by == NULL)
@@ -114,6 +120,8 @@ search_options(const training *t, const fc_weighted_rows *rows, Size k)
 	options.budget = Max(Max(MIN_WORK, steps), 3e9 * n / Max(n, t->estimate));
 	if (options.budget == steps && options.effort == FC_BALANCED)
 		options.effort = FC_BRIEF;
+	if (options.effort == FC_THOROUGH)
+		options.budget *= THOROUGH_FACTOR;
 	return options;
 }
 
@@ -349,6 +357,26 @@ fit_kmeans(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 	}
 	if (old != NULL)
 		keep_old(t, fit, rows, old);
+}
+
+group_fit
+search_again(const training *t, const group_fit *fit)
+{
+	group_fit	other = *fit;
+
+	other.found.count = 0;
+	other.objective = NAN;
+	fit_kmeans(t, &other, rows_with_map(t->map, fit->rows),
+			   old_clusters(t, fit->group, fit->op->k), fit->op->k);
+	return other;
+}
+
+bool
+is_better(const training *t, const group_fit *other, const group_fit *fit)
+{
+	if (!isnan(other->objective) && !isnan(fit->objective))
+		return other->objective < (1 - tolerance_of(t->options)) * fit->objective;
+	return !as_good(t, fit->op, other->op, rows_with_map(t->map, fit->rows), 0, false);
 }
 
 /*

@@ -32,6 +32,18 @@ extern fc_operator_header *old_clusters(const training *t, const char *group, Si
 extern void fit_group(const training *t, group_fit *fit);
 
 /*
+ * Returns the fit of a search of the weighted sample by method kmeans, without
+ * the candidates of the scan.
+ */
+extern group_fit search_again(const training *t, const group_fit *fit);
+
+/*
+ * Returns true if the fit `other` has a lower objective than `fit`: by more
+ * than the tolerance if scans measured both, else on the weighted sample.
+ */
+extern bool is_better(const training *t, const group_fit *other, const group_fit *fit);
+
+/*
  * Announces the time of k-means in all groups before it begins in the first
  * group. Raises an error if it exceeds the time budget.
  */

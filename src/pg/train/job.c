@@ -238,6 +238,7 @@ begin_training(const locked_model *locked, const train_source *source, int64 k,
 	t->source = *source;
 	t->k = (Size) k;
 	t->options = options;
+	t->effort = options->effort;
 	t->recall = NAN;
 	add_options(&t->source, options);
 

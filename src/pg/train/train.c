@@ -510,6 +510,41 @@ planned_scans(const training *t, const group_fit *fits, int count)
 	return (int) given_or(t->options->iterations, whole ? 0 : DEFAULT_SCANS);
 }
 
+/* ---- option effort "thorough" ---- */
+
+/*
+ * Returns true if the training first runs as with effort balanced, so that its
+ * result is never worse, and then searches again.
+ */
+static bool
+searches_again(const training *t)
+{
+	return t->options->effort == FC_THOROUGH && t->method == METHOD_KMEANS &&
+		!t->frozen && t->imported == NULL && t->options->pinned.count == 0;
+}
+
+/*
+ * Searches the weighted samples again, with the effort of the options, and
+ * scans all rows as often as after the first search. Each group keeps the
+ * better of both results.
+ */
+static void
+fit_again(training *t, group_fit *fits, int count, int scans)
+{
+	TimestampTz begun = begin_step(t, "thorough k-means");
+	group_fit  *others = palloc_extended(count * sizeof(group_fit), MCXT_ALLOC_HUGE);
+
+	t->effort = t->options->effort;
+	announce_groups(t, fits, count);
+	for (int i = 0; i < count; i++)
+		others[i] = search_again(t, &fits[i]);
+	log_step(t, "thorough k-means", begun, NAN, NULL);
+	lloyd_scans(t, others, count, scans);
+	for (int i = 0; i < count; i++)
+		if (is_better(t, &others[i], &fits[i]))
+			fits[i] = others[i];
+}
+
 /* ---- recall of a search, option "probes" ---- */
 
 static void
@@ -538,8 +573,11 @@ train_rows(training *t)
 	const fc_weighted_rows *sample;
 	group_fit  *fits;
 	int			count;
+	int			scans;
 	TimestampTz begun;
 
+	if (searches_again(t))
+		t->effort = FC_BALANCED;
 	group_integers_by_value(&t->source);
 	learn_encoder(t);
 	begin_step(t, "sample");
@@ -564,7 +602,10 @@ train_rows(training *t)
 	fits = scan_fits(t, sample, &count);
 	log_step(t, "sketch", begun, NAN, NULL);
 	fit_groups(t, fits, count);
-	lloyd_scans(t, fits, count, planned_scans(t, fits, count));
+	scans = planned_scans(t, fits, count);
+	lloyd_scans(t, fits, count, scans);
+	if (searches_again(t))
+		fit_again(t, fits, count, scans);
 	if (t->method == METHOD_DENSITY)
 		find_regions(t, sample, fits, count);
 	if (!isnan(t->options->balance))

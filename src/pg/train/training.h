@@ -54,6 +54,9 @@ typedef struct training
 	Size		k;				/* number of clusters; 0: to be chosen */
 	train_method method;
 	const train_options *options;
+	fc_kmeans_effort effort;	/* effort of searches; if option effort is
+								 * thorough, method kmeans begins with
+								 * balanced ones (train.c) */
 	Jsonb	   *stored;			/* options as the version stores them */
 	bool		frozen;			/* true: the serving clusters keep their
 								 * centroids */

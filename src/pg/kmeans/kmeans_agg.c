@@ -246,6 +246,23 @@ unit_centroids(fc_metric metric, double *centroids, Size k, Size d)
 	return centroids;
 }
 
+/* Warns if there are fewer distinct rows than clusters. */
+static void
+warn_empty_clusters(const double *weights, Size k)
+{
+	Size		distinct = 0;
+
+	for (Size j = 0; j < k; j++)
+		distinct += weights[j] > 0;
+	if (distinct < k)
+		ereport(WARNING,
+				errmsg("k is %zu, but kmeans_agg was given only %s", k,
+					   distinct == 1 ? "one distinct row"
+					   : psprintf("%zu distinct rows", distinct)),
+				errdetail("The other clusters have the weight 0 and a copy of a row."),
+				errhint("Lower k, or add a dimension in which more rows differ."));
+}
+
 PG_FUNCTION_INFO_V1(fastclust_kmeans_final);
 Datum
 fastclust_kmeans_final(PG_FUNCTION_ARGS)
@@ -282,6 +299,7 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 									  &ordering, &result),
 				  &ordering);
 	release_arena(&arena);
+	warn_empty_clusters(result.weights, k);
 	PG_RETURN_POINTER(make_codebook_for(options.metric,
 										unit_centroids(options.metric,
 													   result.centroids, k, d),

@@ -168,8 +168,7 @@ static const training_option training_options[] = {
 	{
 		ANY_FUNCTION, 0, {
 			"transform", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "standard",
-			"\"standard\", \"robust\", \"log\" or \"none\"; for one column: {\"column\": "
-			"\"log\"}"
+			"\"standard\", \"robust\", \"log\" or \"none\"; for one column: {\"column\": \"log\"}"
 		},
 		"encoder"
 	},
@@ -228,7 +227,8 @@ static const training_option training_options[] = {
 		ANY_TRAINING, WORD(effort), {
 			"effort", OPTION_TEXT, NULL, 0, 0, "balanced",
 			"\"fast\", \"balanced\" or \"thorough\": how large the sample is if there are "
-			"many clusters, and how long k-means searches it"
+			"many clusters, and how long k-means searches it. \"thorough\" trains as "
+			"\"balanced\", searches again with four times the work, and keeps the better result"
 		},
 		NULL, METHOD_KMEANS | METHOD_KERNEL
 	},
@@ -321,8 +321,7 @@ static const training_option training_options[] = {
 	{
 		ANY_TRAINING, AT(scale), {
 			"scale", OPTION_FLOAT, NULL, 0, 1e300, NULL,
-			"a radius: rows with min_cluster_rows rows within it are dense, as in DBSCAN "
-			"(density)"
+			"a radius: rows with min_cluster_rows rows within it are dense, as in DBSCAN (density)"
 		},
 		NULL, METHOD_DENSITY
 	},

@@ -72,6 +72,8 @@ BEGIN
                         ' (NOT has_table_privilege(''fastclust_internal.%1$s'', ''UPDATE''))'
                             ' EXECUTE FUNCTION check_restored_row()',
                         restored.id);
+            -- ALWAYS: a role may have the right to set session_replication_role
+            EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE ALWAYS TRIGGER restore', restored.id);
         END IF;
     END LOOP;
 END

@@ -460,6 +460,17 @@ SELECT train(E'm\x1b[2J', 'hers.escapes', '{kind,n}'::name[], 2, options => '{"q
 SELECT report(E'm\x1b[2J') ~ E'[\x01-\x08\x0b-\x1f\x7f]';
 SELECT plot(E'm\x1b[2J') ~ E'[\x01-\x08\x0b-\x1f\x7f]';
 SQL
+# C1 and bidirectional controls of UTF-8, such as CSI, RIGHT-TO-LEFT OVERRIDE and LINE SEPARATOR
+my $controls = join '', map { sprintf '\\%04x', $_ } 0x9b, 0x85, 0x61c, 0x200e, 0x2028, 0x202e, 0x2066, 0x2069;
+gives('alice', <<"SQL", "1\nf\nf", 'nor C1 and bidirectional controls');
+CREATE TABLE hers.directions AS SELECT CASE WHEN i % 2 = 0 THEN U&'a${controls}c' ELSE 'b' END AS kind, i % 2 + i / 1000.0 AS n FROM generate_series(1, 200) i;
+SELECT train(U&'m$controls', 'hers.directions', '{kind,n}'::name[], 2, options => '{"quiet": true}');
+SELECT report(U&'m$controls') ~ U&'[$controls]';
+SELECT plot(U&'m$controls') ~ U&'[$controls]';
+SQL
+refused('alice', "SELECT name_cluster(U&'m$controls', 0, U&'x\\$_')", qr/name contains the control character/, "a name with U+$_ is refused")
+	for '009b', '202e';
+as('alice', "SELECT drop_model(U&'m$controls')");
 as('alice', q{SELECT drop_model(E'm\x1b[2J')});
 
 # ---- the right to execute ----
@@ -724,4 +735,9 @@ gives('postgres', 'SELECT count(*) FROM code_ran', 0, 'no code of the other role
 gives('vic', q{SELECT count(*) FROM drift('his', 'shared.numbers')}, 1, 'a relation that is named is read');
 gives('postgres', 'SELECT DISTINCT by FROM code_ran', 'vic', 'and runs its code, of which the hint warns');
 
+SKIP: {
+	skip 'GRANT SET is of PostgreSQL 15', 1 if $server->query('SHOW server_version_num') < 150000;
+	$server->query('GRANT SET ON PARAMETER session_replication_role TO mallory; GRANT INSERT ON stored_models TO mallory');
+	refused('mallory', "SET session_replication_role = replica; INSERT INTO fastclust_internal.stored_models (model, owner) VALUES ('forged', 'vic')", '42501', 'session_replication_role does not switch off the check of restored rows');
+}
 done_testing();

@@ -39,13 +39,29 @@ append_times(StringInfo line, const char *value, int times)
 /* ---- text ---- */
 
 /*
+ * Returns true for characters that change the direction or the lines of a
+ * text. Some servers take them for visible ones.
+ */
+static bool
+changes_direction(const char *character)
+{
+	pg_wchar	code;
+
+	if (GetDatabaseEncoding() != PG_UTF8)
+		return false;
+	code = utf8_to_unicode((const unsigned char *) character);
+	return code == 0x61c || code == 0x200e || code == 0x200f ||
+		(code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+/*
  * Returns the number of terminal columns that the character takes; 0 for a
  * control character, which is left out.
  */
 static int
 columns_of(const char *character)
 {
-	return Max(0, pg_dsplen(character));
+	return changes_direction(character) ? 0 : Max(0, pg_dsplen(character));
 }
 
 /*

@@ -2,12 +2,21 @@
 -- Names that users give to clusters. A name belongs to the identity of its cluster, which the
 -- clusters that continue it in later versions share.
 
+-- Returns a regular expression for a control character: one that terminals execute, or that changes
+-- the direction or the lines of a text. Of C1 and Unicode, only UTF-8 has these codes.
+CREATE FUNCTION fastclust_internal.control_character() RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN getdatabaseencoding() = 'UTF8'
+                    THEN E'[\\x01-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]'
+                ELSE E'[\\x01-\\x1f\\x7f]' END
+$$;
+
 CREATE TABLE fastclust_internal.stored_names (
     model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     group_value text NOT NULL DEFAULT '',
     identity bigint NOT NULL,
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200
-                              AND name !~ E'[\\x01-\\x1f\\x7f]'),
+                              AND name !~ control_character()),
     named_by role_name NOT NULL,    -- role that named the cluster
     named_at timestamptz NOT NULL DEFAULT clock_timestamp(),    -- time of naming
     PRIMARY KEY (model_id, group_value, identity));
@@ -94,10 +103,10 @@ BEGIN
         RAISE invalid_parameter_value USING
             MESSAGE = format('name has %s characters, out of range', char_length(name)),
             DETAIL = 'A name has from 1 to 200 characters.', HINT = 'NULL removes the name.';
-    ELSIF name ~ E'[\\x01-\\x1f\\x7f]' THEN
+    ELSIF name ~ control_character() THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format(E'name contains the control character \\x%s',
-                             to_hex(ascii(substring(name FROM E'[\\x01-\\x1f\\x7f]')))),
+                             to_hex(ascii(substring(name FROM control_character())))),
             DETAIL = 'A name must be one line of text.';
     END IF;
     DELETE FROM stored_names n

@@ -110,11 +110,11 @@ CREATE FUNCTION fastclust_internal.html(value text, max_length integer DEFAULT N
                    replace(
                        replace(
                            replace(
-                               translate(
+                               regexp_replace(
                                    CASE WHEN length(value) > max_length THEN left(value, max_length - 1)
                                         ELSE value END,
-                                   E'\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f',
-                                   ''),
+                                   E'(?![\\t\\n\\r])' || fastclust_internal.control_character(),
+                                   '', 'g'),
                                '&', '&amp;'),
                            '<', '&lt;'),
                        '>', '&gt;'),

@@ -226,9 +226,9 @@ static const training_option training_options[] = {
 	{
 		ANY_TRAINING, WORD(effort), {
 			"effort", OPTION_TEXT, NULL, 0, 0, "balanced",
-			"\"fast\", \"balanced\" or \"thorough\": how large the sample is if there are "
-			"many clusters, and how long k-means searches it. \"thorough\" trains as "
-			"\"balanced\", searches again with four times the work, and keeps the better result"
+			"\"fast\", \"balanced\" or \"thorough\": how long k-means searches, and in how "
+			"large a sample if there are many clusters; \"thorough\" includes the search of "
+			"\"balanced\""
 		},
 		NULL, METHOD_KMEANS | METHOD_KERNEL
 	},

@@ -41,10 +41,14 @@ CREATE FUNCTION fastclust_internal.role_ids(roles name[]) RETURNS oid[]
       FROM unnest(roles) WITH ORDINALITY u(role, i)
 $$;
 
--- Returns the owner of a relation; NULL if the relation is NULL or does not exist.
-CREATE FUNCTION fastclust_internal.owner_of(relation regclass) RETURNS name
-    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = relation
+-- Returns the owner of a relation; NULL if there is no such relation, or if the name is made up.
+CREATE FUNCTION fastclust_internal.owner_of(relation text) RETURNS name
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = to_regclass(relation));
+EXCEPTION WHEN syntax_error OR invalid_name OR feature_not_supported THEN
+    RETURN NULL;
+END
 $$;
 
 -- One row per model. The id identifies a model: a later model may have the same name.

@@ -95,7 +95,7 @@ BEGIN
     DELETE FROM label_tables l WHERE l.model_id = stored.id AND l.target = $2;
     IF options IS NOT NULL THEN
         INSERT INTO label_tables (model_id, target, target_owner, relation, options, followed_by)
-        VALUES (stored.id, $2, owner_of(to_regclass($2)), $3, $4, pg_get_userbyid(caller));
+        VALUES (stored.id, $2, owner_of($2), $3, $4, pg_get_userbyid(caller));
     END IF;
 END
 $$;

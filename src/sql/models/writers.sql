@@ -208,7 +208,7 @@ CREATE FUNCTION fastclust_owner.write_groups(groups stored_versions[], caller oi
 DECLARE
     made integer := (groups[1]).version;
     stored stored_models := locked_model((groups[1]).model_id, made, true, caller);
-    scanned text := (groups[1]).relation;    -- of all groups
+    scanned text := (groups[1]).relation;    -- the relation that all groups have
     owner name := owner_of(scanned);
 BEGIN
     IF made = stored.version THEN

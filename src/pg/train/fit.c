@@ -47,13 +47,6 @@
 #define SEARCHED_ROWS_PER_CLUSTER	100
 
 /*
- * Minimum number of rows in a search of rows with a heavy tail. They are a
- * sample by importance, so that fewer are enough. With 10000, the SSE is 0.1 %
- * higher at k = 50 (bench/defaults.py).
- */
-#define MIN_HEAVY_ROWS	15000
-
-/*
  * Maximum number of times that missing values are filled; the number of Lloyd's
  * steps after each time; and the relative fall of the sum of squares below
  * which this ends. A step moves a mean by the observed share of the way, so
@@ -183,8 +176,8 @@ searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
 				  double max_numbers)
 {
 	bool		heavy = t->options->trim == 0 && has_heavy_tail(rows);
-	double		min = heavy ? MIN_HEAVY_ROWS : Max(MIN_SEARCHED_ROWS, max_numbers / rows->d);
-	double		count = Max(min, SEARCHED_ROWS_PER_CLUSTER * (double) k);
+	double		count = Max(Max(MIN_SEARCHED_ROWS, SEARCHED_ROWS_PER_CLUSTER * (double) k),
+							max_numbers / rows->d);
 	Size		step = (Size) (rows->n / count);
 	fc_codebook *some;
 	fc_operator_header *found;

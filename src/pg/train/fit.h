@@ -7,8 +7,7 @@
 /*
  * Runs k-means for k clusters: searches in a subset of max(10000, 100 k,
  * max_numbers / d) rows, and continues from the result on all rows. If the rows
- * have a heavy tail, the subset is a sample by importance of max(15000, 100 k)
- * rows.
+ * have a heavy tail, the subset is a sample by importance.
  */
 extern fc_codebook *searched_clusters(const training *t,
 									  const fc_weighted_rows *rows, Size k,

@@ -181,4 +181,10 @@ ANALYZE unequal;
 SELECT train('unequal', 'unequal', 'x', 2, options => '{"group_by": "kind", "quiet": true}');
 SELECT note FROM training_log WHERE model = 'unequal' AND step = 'k-means';
 SELECT drop_model('unequal');
+-- changed_labels ignores an operator of other clusters, or of other dimensions, that is given as the
+-- new one in the coordinates of the old one.
+SELECT fastclust_internal.changed_labels(five, sample, five, sample, other) AS changed
+  FROM (SELECT kmeans_agg(ARRAY[i % 5, 1], 5) AS five, fastop_agg(ARRAY[i % 5, 1]) AS sample FROM generate_series(1, 100) i) o,
+       LATERAL (SELECT NULL::fastop UNION ALL SELECT kmeans_agg(ARRAY[i % 2, 1], 2) FROM generate_series(1, 100) i UNION ALL
+                SELECT kmeans_agg(array_fill(i % 5, '{4000}'), 5) FROM generate_series(1, 20) i) m(other);
 DROP TABLE unequal;

@@ -247,11 +247,11 @@ extern const double *vector_in_model(FunctionCallInfo fcinfo, model_call_state *
 
 /*
  * rows_by_distance matches clusters by distance; near: only if one is the nearest
- * of its version to the other. continued_rows matches them
- * by the rows that they share: `labels` has the labels of the same rows, by
- * the new operator and by the old one, both without numbers. `moved` is the
- * new operator in the coordinates of the old one, or NULL if it cannot be
- * compared; its centroids match clusters that have no rows. The first
+ * of its version to the other. continued_rows matches them by the rows that
+ * they share: `labels` has the labels of the same rows, by the new operator and
+ * by the old one, both without numbers. `moved` is the new operator in the
+ * coordinates of the old one; its centroids match clusters that have no rows.
+ * It is ignored if it is NULL, or if it has not the clusters of `labels`. The first
  * `fixed_count` new clusters are known to continue the old clusters fixed[j].
  *
  * Both return, for each new cluster, the index of the old cluster that it

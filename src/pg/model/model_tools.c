@@ -451,10 +451,14 @@ continued_rows(const two_labellings *labels, const fc_operator_header *old,
 {
 	Size		k_new = labels->a.k;
 	Size		k_old = labels->b.k;
-	int32	   *row = moved != NULL ? rows_by_distance(old, moved, true) : NULL;
+	int32	   *row = NULL;
 	double	   *counts;
 	fc_arena	arena;
 
+	if (moved != NULL && (moved->k != k_new || old->k != k_old || moved->d != old->d))
+		moved = NULL;
+	if (moved != NULL)
+		row = rows_by_distance(old, moved, true);
 	if (row != NULL && Min(k_old, k_new) > FC_MAX_EXACT_PAIRS)
 		return row;
 	counts = weighted_pairs(labels, row, fixed, fixed_count);

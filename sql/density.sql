@@ -238,3 +238,11 @@ SELECT version_fits(op, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NU
 SET client_min_messages = warning;
 DROP SCHEMA of_density CASCADE;
 SELECT drop_model(model) FROM (SELECT model FROM models WHERE method = 'density' OR model = 'idle' ORDER BY 1) q;
+-- A made-up version whose centroids are micro-clusters continues no other.
+CREATE TABLE three AS SELECT i AS id, (i % 3) * 10 + i % 7 / 7.0 AS a, (i % 3) * 10 + i % 11 / 11.0 AS b FROM generate_series(1, 600) i;
+SELECT train('three', 'three', '{a,b}', NULL, 'density', '{"quiet": true}');
+CREATE TABLE made_up AS SELECT v.* FROM fastclust_internal.stored_versions v JOIN models m USING (model, version) WHERE model = 'three';
+UPDATE made_up SET operator = micro_clusters, identities = ARRAY(SELECT i::bigint FROM generate_series(1, clusters(micro_clusters)) i);
+SELECT fastclust_internal.continued_identities(v, v, '{0,1}', '{0,1}', '{1,1}') IS NULL AS continues_none FROM (SELECT ROW(m.*)::fastclust_internal.stored_versions AS v FROM made_up m) r;
+SELECT drop_model('three');
+DROP TABLE three, made_up;

@@ -81,8 +81,8 @@ check_elements(ArrayType *array, int count)
 }
 
 /*
- * Returns the same, matched by lists of labels: rows[i] rows have the label
- * a[i] by `before` and b[i] by `after`.
+ * Returns the same as rows_by_centroids, but matches clusters by lists of
+ * labels: rows[i] rows have the label a[i] by `before` and b[i] by `after`.
  */
 static int32 *
 rows_by_list(const stored_version *before, const stored_version *after,
@@ -135,8 +135,9 @@ fastclust_continued_identities(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	before = open_version(PG_GETARG_DATUM(0));
 	after = open_version(PG_GETARG_DATUM(1));
-	if (before.identities == NULL || after.op == NULL)
-		PG_RETURN_NULL();
+	if (before.identities == NULL || after.op == NULL ||
+		((before.op->flags | after.op->flags) & FC_OPERATOR_REGIONS))
+		PG_RETURN_NULL();		/* made up: no version has such centroids */
 	if (PG_ARGISNULL(2) || PG_ARGISNULL(3) || PG_ARGISNULL(4))
 		row = rows_by_centroids(&before, &after);
 	else

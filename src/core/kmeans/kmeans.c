@@ -51,11 +51,12 @@
 #define MIN_BUDGET	1e8
 
 /*
- * Factor on the budget of a short search, and the number of multiply-adds up
- * to which it applies. A larger one of either finds the best of several close
- * minima more often, as rows of few values have them, in proportional time
- * (bench/defaults.py). Searches with rounds of splits and merges begin no
- * further start beyond SHORT_SEARCH_WORK.
+ * Factor on the budget of a short search in more than FC_PACK_DIMENSIONS
+ * dimensions, and the number of multiply-adds up to which it applies. A larger
+ * one of either finds the best of several close minima more often, as rows of
+ * categories have them, in proportional time (bench/defaults.py). In fewer
+ * dimensions, a longer search lowers few SSE. Searches with rounds of splits
+ * and merges begin no further start beyond SHORT_SEARCH_WORK.
  */
 #define SHORT_SEARCH_FACTOR	3.0
 #define SHORT_SEARCH_WORK	1e9
@@ -311,12 +312,14 @@ starts_of_search(size_t d, size_t k)
 }
 
 /*
- * Returns the multiply-adds of a search, given the multiply-adds of the starts
- * that it may cost.
+ * Returns the multiply-adds of a search in d dimensions, given the multiply-adds
+ * of the starts that it may cost.
  */
 static double
-lengthened(double work)
+lengthened(size_t d, double work)
 {
+	if (d <= FC_PACK_DIMENSIONS)
+		return work;
 	return fmax(work, fmin(SHORT_SEARCH_FACTOR * work, SHORT_SEARCH_WORK));
 }
 
@@ -423,7 +426,8 @@ fc_kmeans_operations(size_t n, size_t d, size_t k,
 	if (options->n_init < 0)
 	{
 		double		search = fmax(MIN_BUDGET,
-								  lengthened(starts_of_search(d, k) * TYPICAL_STEPS * step));
+								  lengthened(d, starts_of_search(d, k) *
+											 TYPICAL_STEPS * step));
 
 		steps = (1.0 + effort->further) *
 			(wants_split_merge(&rows, k)
@@ -456,7 +460,8 @@ search_budget(const fc_kmeans_work *w, double start)
 
 	return w->effort->budget *
 		fmax(MIN_BUDGET,
-			 lengthened(starts_of_search(w->rows.d, w->k) * fmax(start, min)));
+			 lengthened(w->rows.d,
+						starts_of_search(w->rows.d, w->k) * fmax(start, min)));
 }
 
 /*

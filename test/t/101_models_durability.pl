@@ -236,6 +236,9 @@ for my $database ('renamed', 'after')
 		for ['alicia', 'hers', 1], ['robert', 'hers', 1], ['alice', 'hers', 0], ['bob', 'hers', 0], ['carol', 'hers', 0], ['carol', 'gone', 0];
 }
 is($server->query("SELECT role_id('nobody at all'::role_name) IS NULL, 'nobody at all'::role_name, role_id('alicia'::role_name) = 'alicia'::regrole", database => 'renamed'), 't|nobody at all|t', 'a name that no role has is kept');
+my $long = 'd' . "\xc3\xa9" x 31;	# 63 bytes
+$server->query(qq{CREATE ROLE "$long"; CREATE TABLE of_long AS SELECT '$long'::role_name AS role; DROP ROLE "$long"; CREATE ROLE "$long"}, database => 'renamed');
+is($server->query('SELECT role_id(role::text::role_name) IS NULL, octet_length(role::text) FROM of_long', database => 'renamed'), 't|63', 'a later role of a name of 63 bytes is another role, too');
 $server->query("COPY (SELECT 'alicia'::role_name, 'nobody at all'::role_name) TO '$server->{directory}/roles' (FORMAT binary); CREATE TABLE copied (a role_name, b role_name); COPY copied FROM '$server->{directory}/roles' (FORMAT binary)", database => 'renamed');
 is($server->query('SELECT a, role_id(a)::regrole, b FROM copied', database => 'renamed'), 'alicia|alicia|nobody at all', 'binary COPY keeps roles');
 

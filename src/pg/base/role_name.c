@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -34,7 +35,9 @@ role_of_name(const char *name)
 
 /*
  * Returns the name of a role today. If the role was dropped, the name by which
- * it was known, marked if another role has it now.
+ * it was known, marked if another role has it now. A long name is clipped to
+ * leave room for the mark, because the input cuts a text to NAMEDATALEN - 1
+ * bytes.
  */
 static char *
 name_of_role(const role_name *role)
@@ -44,7 +47,10 @@ name_of_role(const role_name *role)
 	if (now != NULL)
 		return now;
 	if (OidIsValid(get_role_oid(NameStr(role->name), true)))
-		return psprintf("%s (dropped)", NameStr(role->name));
+		return psprintf("%.*s (dropped)",
+						pg_mbcliplen(NameStr(role->name), (int) strlen(NameStr(role->name)),
+									 NAMEDATALEN - (int) sizeof(" (dropped)")),
+						NameStr(role->name));
 	return pstrdup(NameStr(role->name));
 }
 

@@ -735,6 +735,58 @@ gives('postgres', 'SELECT count(*) FROM code_ran', 0, 'no code of the other role
 gives('vic', q{SELECT count(*) FROM drift('his', 'shared.numbers')}, 1, 'a relation that is named is read');
 gives('postgres', 'SELECT DISTINCT by FROM code_ran', 'vic', 'and runs its code, of which the hint warns');
 
+# The owner of the schema replaces a table while another role waits to read it, or after that role's
+# snapshot, or renames the schema during a training.
+$server->query(<<'SQL');
+DROP SCHEMA shared CASCADE; CREATE SCHEMA shared AUTHORIZATION mallory; GRANT CREATE, USAGE ON SCHEMA shared TO vic; TRUNCATE code_ran;
+SELECT format('GRANT CREATE ON DATABASE %I TO mallory', current_database()) \gexec
+SQL
+my $rows = 'CREATE TABLE shared.numbers AS SELECT i AS id, i % 7 AS a, i % 3 AS b FROM generate_series(1, 500) i;';
+my $code = q{CREATE FUNCTION shared.run() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.code_ran VALUES (current_user); RETURN 1; END $$;};
+my %trap = (
+	numbers => qq{$rows GRANT ALL ON shared.numbers TO PUBLIC; CREATE POLICY run ON shared.numbers USING (shared.run() = 1); ALTER TABLE shared.numbers ENABLE ROW LEVEL SECURITY;},
+	labels => q{CREATE TABLE shared.labels (id integer PRIMARY KEY, cluster integer); GRANT ALL ON shared.labels TO PUBLIC;
+		CREATE TRIGGER run BEFORE INSERT ON shared.labels FOR EACH ROW EXECUTE FUNCTION shared.run_trigger();},
+);
+as('mallory', "$code CREATE FUNCTION shared.run_trigger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM shared.run(); RETURN NEW; END'");
+sub make_rows
+{
+	$server->query('DROP TABLE IF EXISTS shared.numbers, shared.labels');
+	as('vic', qq{$made SELECT train('his', 'shared.numbers', '{a,b}', 3, options => '{"quiet": true}'), write_labels('his', 'shared.numbers', 'shared.labels', '{"follow": true}')});
+}
+my $retrain = q{SELECT retrain('his', '{"quiet": true}');};
+my %told = (numbers => qr/ERROR: .*DETAIL:  Relation shared.numbers belongs to mallory now/s, labels => qr/WARNING: .*relation shared.labels belongs to mallory now/);
+for my $table (sort keys %trap)
+{
+	my $replace = "DROP TABLE shared.$table; $trap{$table}";
+
+	make_rows();
+	my $thief = login('mallory', qq{BEGIN; $replace
+		DO \$\$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted) LOOP PERFORM pg_sleep(0.05); END LOOP; END \$\$; COMMIT});
+	$server->wait_until_it_waits($thief, 'PgSleep');
+	like((as('vic', $retrain))[2], $told{$table}, "$table are checked again after waiting for their DROP");
+	$server->finish($thief);
+
+	make_rows();
+	my $gate = $server->background('SELECT pg_advisory_lock(7), pg_sleep(600)');
+	$server->wait_until_it_waits($gate, 'PgSleep');
+	my $victim = login('vic', "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_advisory_xact_lock(7); $retrain COMMIT;");
+	$server->wait_until_it_waits($victim);
+	as('mallory', $replace);
+	$server->end($gate);
+	like(($server->finish($victim))[1], $told{$table}, "the present owner of $table counts, not that of the snapshot");
+}
+make_rows();
+my $late_step = $server->background('BEGIN; LOCK TABLE training_steps IN SHARE MODE; SELECT pg_sleep(600)');
+$server->wait_until_it_waits($late_step, 'PgSleep');
+my $victim = login('vic', $retrain);
+$server->wait_until_it_waits($victim);
+as('mallory', "ALTER SCHEMA shared RENAME TO shared_before; CREATE SCHEMA shared; GRANT USAGE ON SCHEMA shared TO vic; GRANT USAGE ON SCHEMA shared_before TO vic; $code $trap{numbers}");
+$server->end($late_step);
+like(($server->finish($victim))[1], qr/^\d+$/, 'a training goes on with its table when the schema is renamed');
+like((as('vic', $retrain))[2], $told{numbers}, 'the owner of the table that was read is stored, not that of the one with its name');
+is($server->query('SELECT DISTINCT by FROM code_ran'), '', 'no code of the owner of the schema ran');
+
 SKIP: {
 	skip 'GRANT SET is of PostgreSQL 15', 1 if $server->query('SHOW server_version_num') < 150000;
 	$server->query('GRANT SET ON PARAMETER session_replication_role TO mallory; GRANT INSERT ON stored_models TO mallory');

@@ -63,6 +63,12 @@ extern void check_count(const char *name, int64 value, int64 min, int64 max);
  */
 extern char *relation_name(Oid relation);
 
+/* Returns the owner of a relation; InvalidOid if there is no such relation. */
+extern Oid	relation_owner(Oid relation);
+
+/* Returns a role as a value of the type role_name. */
+extern Datum role_name_of(Oid role);
+
 /* Raises an error if k exceeds the number of rows. */
 extern void check_enough_rows(Size k, Size rows);
 

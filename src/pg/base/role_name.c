@@ -15,6 +15,8 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
+#include "pg/base/arguments.h"
+
 /* Stored by CREATE TYPE with internallength 68. */
 typedef struct role_name
 {
@@ -88,6 +90,12 @@ fastclust_role_name_send(PG_FUNCTION_ARGS)
 	pq_begintypsend(&buffer);
 	pq_sendtext(&buffer, name, (int) strlen(name));
 	PG_RETURN_BYTEA_P(pq_endtypsend(&buffer));
+}
+
+Datum
+role_name_of(Oid role)
+{
+	return role_of_name(GetUserNameFromId(role, false));
 }
 
 /*

@@ -293,6 +293,7 @@ begin_decoded(const locked_model *locked, const stored_version *version,
 	t->source = (train_source)
 	{
 		.relation = version->relation,
+			.owner = version->relation_owner,
 			.features = version->features.names,
 			.feature_count = version->features.count,
 			.is_vector = version->is_vector,

@@ -573,7 +573,8 @@ fastclust_write_rows(PG_FUNCTION_ARGS)
 									 * during the wait */
 	relation = table_open(PG_GETARG_OID(1), NoLock);
 	SPI_connect();
-	scanned.relation = relation_name(PG_GETARG_OID(5));
+	scanned.id = PG_GETARG_OID(5);
+	scanned.relation = relation_name(scanned.id);
 	announce_step(psprintf("model \"%s\": labels of %s",
 						   TextDatumGetCString(PG_GETARG_DATUM(0)),
 						   scanned.relation),

@@ -213,7 +213,7 @@ groups_text(const training *t, Size groups, bool partial)
 								 : x, quote_identifier(source->group_by), type, i, i);
 			appendStringInfoChar(&query, ' ');
 			append_rows_from(&query, source, INFINITY, 0, 0,
-							 source->leaves[leaf]);
+							 leaf_name(source->leaves[leaf]));
 		}
 		appendStringInfoString(&query, ") l, unnest(ARRAY[");
 		for (Size i = 1; i <= groups; i++)

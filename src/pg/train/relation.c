@@ -254,16 +254,11 @@ by_oid(const ListCell *a, const ListCell *b)
 	return lfirst_oid(a) < lfirst_oid(b) ? -1 : lfirst_oid(a) > lfirst_oid(b);
 }
 
-/*
- * Returns the name of a leaf table for FROM. Children of a plain table are
- * leaves of their own, so each table is read with ONLY.
- */
-static char *
-leaf_name(const FormData_pg_class *class)
+char *
+leaf_name(Oid leaf)
 {
-	return psprintf("%s%s", class->relkind == RELKIND_FOREIGN_TABLE ? "" : "ONLY ",
-					quote_qualified_identifier(get_namespace_name(class->relnamespace),
-											   NameStr(class->relname)));
+	return psprintf("%s%s", get_rel_relkind(leaf) == RELKIND_FOREIGN_TABLE ? "" : "ONLY ",
+					relation_name(leaf));
 }
 
 /*
@@ -287,7 +282,7 @@ find_tables(train_source *source)
 
 	list_sort(tables, by_oid);
 	source->heap = true;
-	source->leaves = palloc((Size) list_length(tables) * sizeof(char *));
+	source->leaves = palloc((Size) list_length(tables) * sizeof(Oid));
 	foreach(cell, tables)
 	{
 		HeapTuple	tuple = SearchSysCache1(RELOID,
@@ -306,7 +301,7 @@ find_tables(train_source *source)
 					 "_timescaledb_internal") != 0));
 		foreign = foreign || class->relkind == RELKIND_FOREIGN_TABLE;
 		if (class->relkind != RELKIND_PARTITIONED_TABLE)
-			source->leaves[source->leaf_count++] = leaf_name(class);
+			source->leaves[source->leaf_count++] = lfirst_oid(cell);
 		ReleaseSysCache(tuple);
 	}
 	if (!foreign || list_length(tables) == 1)
@@ -496,6 +491,14 @@ name_groups_of(train_source *source, const char *model, int32 version)
 	source->group_value = group_text(source, psprintf("t.%s", quote_identifier(source->group_by)));
 }
 
+char *
+present_name(Oid relation)
+{
+	if (get_rel_persistence(relation) == RELPERSISTENCE_TEMP)
+		return quote_qualified_identifier("pg_temp", get_rel_name(relation));
+	return relation_name(relation);
+}
+
 void
 open_source(train_source *source, Oid relation, const feature_list *features,
 			bool vector, char *group_by)
@@ -511,10 +514,8 @@ open_source(train_source *source, Oid relation, const feature_list *features,
 
 	check_relation(relation);
 	check_columns(source);
-	source->relation = get_rel_persistence(relation) == RELPERSISTENCE_TEMP
-		? quote_qualified_identifier("pg_temp",
-									 get_rel_name(relation))
-		: relation_name(relation);
+	source->relation = present_name(relation);
+	source->owner = role_name_of(relation_owner(relation));
 	source
 		->group_value = group_by == NULL
 		? "''"

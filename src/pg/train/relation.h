@@ -18,7 +18,10 @@
 typedef struct train_source
 {
 	Oid			id;
-	char	   *relation;		/* qualified and quoted name */
+	char	   *relation;		/* qualified and quoted name when the source
+								 * was opened, for messages and versions */
+	Datum		owner;			/* owner of the relation, of type role_name;
+								 * 0: NULL */
 	char	  **features;
 	int			feature_count;
 	bool		is_vector;		/* true if the only feature is a column of
@@ -58,7 +61,7 @@ typedef struct train_source
 								 * of the options are true */
 	bool		heap;			/* true if rows are identified by their ctids,
 								 * false if by hashes of their values */
-	char	  **leaves;			/* leaf tables, to be aggregated one by one */
+	Oid		   *leaves;			/* leaf tables, to be aggregated one by one */
 	int			leaf_count;		/* number of leaves; 0: the relation is read
 								 * as a whole */
 	bool		sharded;		/* true if rows are on shards of Citus */
@@ -87,6 +90,19 @@ extern feature_list read_features(ArrayType *array);
 extern ArrayType *columns_of_text(Oid relation, const char *given, bool *vector);
 extern ArrayType *array_of_names(char *const *names, int count);
 extern bool is_among(const char *name, const char *const *names, int count);
+
+/*
+ * Returns the qualified and quoted name of a relation now, for FROM. A lock on
+ * a relation does not prevent its schema from being renamed, so each query
+ * needs the name of its own time.
+ */
+extern char *present_name(Oid relation);
+
+/*
+ * The same for a leaf table. Children of a plain table are leaves of their
+ * own, so each table is read with ONLY.
+ */
+extern char *leaf_name(Oid leaf);
 
 /*
  * open_source initializes a source with all rows of a relation; add_options

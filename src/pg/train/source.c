@@ -68,7 +68,7 @@ void
 append_rows_from(StringInfo query, const train_source *source, double wanted,
 				 double estimate, int64 seed, const char *leaf)
 {
-	const char *relation = leaf != NULL ? leaf : source->relation;
+	const char *relation = leaf != NULL ? leaf : present_name(source->id);
 
 	if (!(wanted > 0))
 		wanted = INFINITY;
@@ -131,7 +131,7 @@ scan_query(const train_source *source, const char *value, const char *group,
 		appendStringInfo(&query, "%sSELECT %s AS value, %s AS s ",
 						 i > 0 ? " UNION ALL " : "", value, scan);
 		append_rows_from(&query, source, wanted, estimate, seed,
-						 source->leaf_count > 0 ? source->leaves[i] : NULL);
+						 source->leaf_count > 0 ? leaf_name(source->leaves[i]) : NULL);
 		if (group != NULL)
 			appendStringInfo(&query, " GROUP BY %s", group);
 	}
@@ -207,7 +207,7 @@ scan_flags(const train_source *source)
 double
 estimated_rows(const train_source *source)
 {
-	char	   *rows = psprintf("FROM %s t WHERE %s", source->relation,
+	char	   *rows = psprintf("FROM %s t WHERE %s", present_name(source->id),
 								source->filter);
 	query_argument plan = {"json"};
 	bool		null;
@@ -264,7 +264,7 @@ rows_to_sample(train_source *source, row_sampling sample)
 							   i > 0 ? " UNION ALL SELECT count(*) AS n "
 							   : "SELECT sum(q.n)::float8 FROM (SELECT count(*) AS n ");
 		append_rows_from(&query, source, INFINITY, 0, 0,
-						 source->leaf_count > 0 ? source->leaves[i] : NULL);
+						 source->leaf_count > 0 ? leaf_name(source->leaves[i]) : NULL);
 	}
 	appendStringInfoString(&query, ") q");
 	source->heap = false;
@@ -278,6 +278,7 @@ Datum
 fastclust_estimated_rows(PG_FUNCTION_ARGS)
 {
 	train_source source = {
+		.id = PG_GETARG_OID(0),
 		.relation = relation_name(PG_GETARG_OID(0)),
 		.filter = "true"
 	};

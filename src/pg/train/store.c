@@ -301,6 +301,7 @@ version_row(const training *t, const fc_weighted_rows *sample,
 	set_text(&row, "method", train_method_name(t->method));
 	set_text(&row, "note", t->note);
 	set_text(&row, "relation", t->source.relation);
+	set_value(&row, "relation_owner", DatumGetPointer(t->source.owner));
 	set_column(&row, "features",
 			   PointerGetDatum(array_of_names(t->source.features,
 											  t->source.feature_count)));

@@ -92,6 +92,7 @@ open_version(Datum record)
 	version.group = field_text(&version, "group_value");
 	version.method = method == NULL ? METHOD_NONE : train_method_of(method);
 	version.relation = field_text(&version, "relation");
+	version.relation_owner = field(&version, "relation_owner");
 	version.features = read_features(features == 0
 									 ? NULL
 									 : DatumGetArrayTypeP(features));

@@ -17,6 +17,7 @@ typedef struct stored_version
 	char	   *group;
 	train_method method;		/* METHOD_NONE if the record has no method */
 	char	   *relation;
+	Datum		relation_owner; /* value of type role_name; 0: NULL */
 	feature_list features;
 	bool		is_vector;
 	struct varlena *encoder;

@@ -147,7 +147,7 @@ end_value(const training *t, const char *column, bool greatest)
 					 quote_identifier(column));
 	append_rows_from(&query, &t->source, MAX_CHECKED_ROWS, t->estimate,
 					 t->options->seed,
-					 t->source.leaf_count > 0 ? t->source.leaves[0] : NULL);
+					 t->source.leaf_count > 0 ? leaf_name(t->source.leaves[0]) : NULL);
 	value = query_datum(query.data, 0, NULL, 0, &null);
 	return null ? "" : TextDatumGetCString(value);
 }

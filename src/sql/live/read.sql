@@ -413,6 +413,9 @@ DECLARE
     -- columns that options where and since read; since includes its keys except and baseline
     option_columns name[];
 BEGIN
+    IF named IS NULL THEN
+        relation := locked_relation(relation);
+    END IF;
     IF relation IS NULL THEN
         RAISE undefined_table USING
             MESSAGE = format('%s, which model "%s" was trained on, does not exist',

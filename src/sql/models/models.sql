@@ -41,11 +41,23 @@ CREATE FUNCTION fastclust_internal.role_ids(roles name[]) RETURNS oid[]
       FROM unnest(roles) WITH ORDINALITY u(role, i)
 $$;
 
+-- Returns the present owner of a relation, also if the relation was made after the snapshot of the
+-- query. NULL if there is no such relation.
+CREATE FUNCTION fastclust_internal.relation_owner(relation regclass) RETURNS oid
+    AS 'MODULE_PATHNAME', 'fastclust_relation_owner' LANGUAGE C STABLE STRICT;
+
+-- Returns the relation that has the name of the given one, and locks it until the end of the
+-- transaction, so that no other relation gets the name. Waits for a session that drops the given
+-- relation, and returns the relation that this session leaves under the name, or NULL. Raises an
+-- error if the caller has no right to the relation.
+CREATE FUNCTION fastclust_internal.locked_relation(relation regclass) RETURNS regclass
+    AS 'MODULE_PATHNAME', 'fastclust_locked_relation' LANGUAGE C STRICT;
+
 -- Returns the owner of a relation; NULL if there is no such relation, or if the name is made up.
 CREATE FUNCTION fastclust_internal.owner_of(relation text) RETURNS name
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = to_regclass(relation));
+    RETURN pg_get_userbyid(relation_owner(to_regclass(relation)));
 EXCEPTION WHEN syntax_error OR invalid_name OR feature_not_supported THEN
     RETURN NULL;
 END

@@ -120,16 +120,15 @@ CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[
 $$;
 
 -- Returns the problem of a relation that another role has made since it belonged to `before`; NULL
--- if it has the same owner, or if the caller trusts its owner.
+-- if it has the same owner, or if the caller trusts its owner. The relation must be locked
+-- (locked_relation): otherwise the name could belong to another relation when it is read.
 CREATE FUNCTION fastclust_internal.owner_problem(relation regclass, before role_name)
     RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT format('relation %s belongs to %s now, and belonged to %s before', relation,
-                  pg_get_userbyid(c.relowner), COALESCE(before::text, 'no role'))
-      FROM pg_class c
-     WHERE c.oid = relation
-       AND c.relowner IS DISTINCT FROM role_id(before)
-       AND is_trusted_owner(c.relowner) IS NOT TRUE
+                  pg_get_userbyid(o.owner), COALESCE(before::text, 'no role'))
+      FROM (SELECT relation_owner(relation)) o(owner)
+     WHERE o.owner IS DISTINCT FROM role_id(before) AND is_trusted_owner(o.owner) IS NOT TRUE
 $$;
 
 -- Raises an error if a scan for a stored model could read a table that the model's owner may not

@@ -208,8 +208,6 @@ CREATE FUNCTION fastclust_owner.write_groups(groups stored_versions[], caller oi
 DECLARE
     made integer := (groups[1]).version;
     stored stored_models := locked_model((groups[1]).model_id, made, true, caller);
-    scanned text := (groups[1]).relation;    -- the relation that all groups have
-    owner name := owner_of(scanned);
 BEGIN
     IF made = stored.version THEN
         RAISE invalid_parameter_value USING
@@ -231,7 +229,7 @@ BEGIN
            v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments,
            v.spreads, v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error,
            v.label_churn, v.paths, v.identities, v.recall, v.group_type, v.started_at,
-           CASE WHEN v.relation = scanned THEN owner END, pg_get_userbyid(caller)
+           v.relation_owner, pg_get_userbyid(caller)
       FROM unnest(groups) v;
 END
 $$;

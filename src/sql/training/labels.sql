@@ -120,6 +120,9 @@ BEGIN
     FOR follower IN SELECT l.* FROM own_label_tables l WHERE l.model_id = $1 ORDER BY l.target LOOP
         BEGIN
             target := to_regclass(follower.target);
+            IF is_trusted_owner(follower.followed_by_id) THEN
+                target := locked_relation(target);
+            END IF;
             IF target IS NULL THEN
                 PERFORM write_follower($1, follower.target, NULL, NULL);
                 CONTINUE;
@@ -236,6 +239,7 @@ BEGIN
             HINT = 'Use another table as target.';
     ELSIF existing IS NULL THEN
         EXECUTE format('CREATE TABLE %s AS %s WITH NO DATA', target, texts.query);
+        existing := target;
     ELSIF flag_option(options, 'replace') THEN
         EXECUTE format(CASE WHEN (SELECT c.relkind IN ('r', 'p') AND NOT c.relhastriggers
                                     FROM pg_class c
@@ -246,13 +250,12 @@ BEGIN
         RAISE duplicate_table USING MESSAGE = format('relation %s exists already', target),
             HINT = 'Use option "replace" to empty the table first, or "append" to add rows to it.';
     END IF;
-    written := write_rows(stored.model, target::regclass, texts.query, texts.vectors, stored.id,
-                          scanned);
+    written := write_rows(stored.model, existing, texts.query, texts.vectors, stored.id, scanned);
     IF options ? 'follow' THEN
         -- The condition is stored with names and dates resolved, because other sessions will read
         -- it.
         PERFORM write_follower(
-                    stored.id, target, r.relation_name,
+                    stored.id, format('%s', existing), r.relation_name,
                     CASE WHEN flag_option(options, 'follow')
                              THEN options
                                   || jsonb_strip_nulls(

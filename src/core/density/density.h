@@ -136,9 +136,8 @@ void		fc_density_clusters(const fc_micro_clusters *micro_clusters,
  * the ball (m values each). Returns the number of clusters. Ester, Kriegel,
  * Sander, Xu 1996 (DBSCAN).
  */
-size_t
-			fc_density_at_scale(const fc_micro_clusters *micro_clusters, double min_rows,
-								double scale,
-								fc_arena *arena, int32_t *label, double *radius);
+size_t		fc_density_at_scale(const fc_micro_clusters *micro_clusters, double min_rows,
+								double scale, fc_arena *arena, int32_t *label,
+								double *radius);
 
 #endif							/* FC_DENSITY_DENSITY_H */

@@ -40,7 +40,7 @@ distances_to_tile(const double *tile, size_t d, const double *x, size_t count,
 
 FC_CLONES
 void
-fc_point_distances(const fc_point_tiles * points, const double *x, size_t count,
+fc_point_distances(const fc_point_tiles *points, const double *x, size_t count,
 				   double *squared)
 {
 	size_t		d = points->d;

@@ -20,11 +20,11 @@ typedef struct fc_point_tiles
 	size_t		n;
 	size_t		d;
 	double	   *x;
-}			fc_point_tiles;
+} fc_point_tiles;
 
 /* Returns the address of coordinate c of point i. */
 static inline double *
-fc_point_coordinate(const fc_point_tiles * points, size_t i, size_t c)
+fc_point_coordinate(const fc_point_tiles *points, size_t i, size_t c)
 {
 	return &points->x[(i / FC_POINT_TILE * points->d + c) * FC_POINT_TILE +
 					  i % FC_POINT_TILE];
@@ -37,14 +37,13 @@ fc_point_lanes(size_t n)
 	return (n + FC_POINT_TILE - 1) / FC_POINT_TILE * FC_POINT_TILE;
 }
 
-fc_point_tiles
-fc_point_tiles_of(const fc_micro_clusters *micro_clusters, fc_arena *arena);
+fc_point_tiles fc_point_tiles_of(const fc_micro_clusters *micro_clusters, fc_arena *arena);
 
 /*
  * Computes the squared distances from each of `count` points x (count x d) to
  * all points; squared has fc_point_lanes(n) values for each x.
  */
-void		fc_point_distances(const fc_point_tiles * points, const double *x,
+void		fc_point_distances(const fc_point_tiles *points, const double *x,
 							   size_t count, double *squared);
 
 /*

@@ -429,7 +429,7 @@ typedef struct test_set
 {
 	double		p;				/* p-value; NaN: the test set does not apply */
 	double		effect;
-}			test_set;
+} test_set;
 
 /*
  * Shift of a normal column, in standard deviations, if its share below the
@@ -461,7 +461,7 @@ effect_of_table(const two_by_two *table, double tests)
  * and result->effect to the effect of the table with this p-value.
  */
 static void
-run_test_set(double tests, table_list *tables, test_set * result)
+run_test_set(double tests, table_list *tables, test_set *result)
 {
 	test_tables(tables);
 	result->p = fmin(1.0, tests * exp(tables->table[0].log_p));
@@ -469,7 +469,7 @@ run_test_set(double tests, table_list *tables, test_set * result)
 }
 
 static void
-test_counts(const fc_drift_sides *sides, fc_arena *arena, test_set * test_sets)
+test_counts(const fc_drift_sides *sides, fc_arena *arena, test_set *test_sets)
 {
 	two_by_two	strongest[EXACT_TESTS];
 	table_list	tables = {strongest, 0, EXACT_TESTS};
@@ -488,7 +488,7 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, test_set * test_sets)
 }
 
 static void
-test_nulls(const fc_drift_sides *sides, test_set * result)
+test_nulls(const fc_drift_sides *sides, test_set *result)
 {
 	two_by_two	strongest[EXACT_TESTS];
 	table_list	tables = {strongest, 0, EXACT_TESTS};
@@ -554,7 +554,7 @@ rank_z(const fc_drift_sides *sides, size_t j)
 }
 
 static void
-test_ranks(const fc_drift_sides *sides, test_set * result)
+test_ranks(const fc_drift_sides *sides, test_set *result)
 {
 	double		tests = columns_of_kind(sides, FINE);
 	double		max = 0;
@@ -615,7 +615,7 @@ test_mean(const fc_drift_sides *sides, size_t j, double *shift)
 }
 
 static void
-test_means(const fc_drift_sides *sides, test_set * result)
+test_means(const fc_drift_sides *sides, test_set *result)
 {
 	double		tests = mean_tests(sides);
 	double		min = 1.0;
@@ -675,7 +675,7 @@ weight_of_set(int f)
  * to the shift up to which drift may go undetected.
  */
 static void
-combine_test_sets(const fc_drift_sides *sides, const test_set * test_sets,
+combine_test_sets(const fc_drift_sides *sides, const test_set *test_sets,
 				  double threshold, const fc_wave_test *waves,
 				  fc_drift_result *result)
 {

@@ -66,7 +66,7 @@ typedef struct fc_drift_fill
 	int32_t		cell;			/* index of the cell of the value, from 0; -1:
 								 * no value stands in for a NULL */
 	double		value;
-}			fc_drift_fill;
+} fc_drift_fill;
 
 typedef struct fc_drift_sides
 {
@@ -76,7 +76,7 @@ typedef struct fc_drift_sides
 	 * one for each dimension; NULL: unknown, so that values that stand in for
 	 * NULLs count as values
 	 */
-	const		fc_drift_fill *fill;
+	const fc_drift_fill *fill;
 
 	/*
 	 * [0] training rows, [1] new rows, folded; NULL: tests of counts do not

@@ -469,8 +469,9 @@ is_cut_off(const k_search *s)
 }
 
 /*
- * Chooses the coarsest level among the stable numbers. The next finer level
- * becomes the second number.
+ * Chooses the coarsest level of the finest number, which is the stable one with
+ * the greatest surplus of clusters found over clusters not found. The next
+ * finer level becomes the second number.
  */
 static void
 choose(k_search *s)
@@ -482,13 +483,12 @@ choose(k_search *s)
 
 	for (size_t i = 1; i <= last; i++)
 	{
-		double balance = (2.0 * choice->tried[i].evidence.found -
-						  (double) choice->tried[i].k);
+		double		surplus = (2.0 * choice->tried[i].evidence.found -
+							   (double) choice->tried[i].k);
 
-		if (is_stable(choice, i) && balance >max)
+		if (is_stable(choice, i) && surplus > max)
 		{
-			max = balance;
-
+			max = surplus;
 			fine = i;
 		}
 	}

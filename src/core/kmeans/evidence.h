@@ -178,8 +178,7 @@ typedef struct fc_valleys
 } fc_valleys;
 
 /* Initialises the counts for k centroids (k x d), without rows. */
-fc_valleys
-			fc_valleys_start(const double *centroids, size_t k, size_t d, fc_arena *arena);
+fc_valleys	fc_valleys_start(const double *centroids, size_t k, size_t d, fc_arena *arena);
 
 /*
  * Adds a row of cluster `label`, given its squared distances to the k
@@ -192,8 +191,7 @@ void		fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label);
  * a valley between them are joined. Clusters of fewer than FC_VALLEY_ROWS rows
  * do not count.
  */
-void
-			fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated);
+void		fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated);
 
 /*
  * Hidden clusters (hidden.c): groups of rows along a line through a cluster.

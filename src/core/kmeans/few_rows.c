@@ -24,7 +24,7 @@
 #define STARTS	5
 #define RESAMPLE_STARTS	2
 
-typedef struct few_rows
+typedef struct few_search
 {
 	const fc_rows *rows;
 	fc_kmeans_options options;
@@ -34,10 +34,10 @@ typedef struct few_rows
 	size_t		axes;			/* number of these axes; 0: rows are narrow */
 	double	   *distance;		/* n x n distances between the rows, on
 								 * leading axes of wide rows */
-}			few_rows;
+} few_search;
 
 static void
-run_kmeans(few_rows * w, const fc_rows *rows, int starts, uint64_t seed,
+run_kmeans(few_search *w, const fc_rows *rows, int starts, uint64_t seed,
 		   fc_kmeans_result *result, size_t k)
 {
 	w->options.n_init = starts;
@@ -63,7 +63,7 @@ new_result(size_t n, size_t d, size_t k, fc_arena *arena)
  * Rousseeuw 1987).
  */
 static double
-silhouette(const few_rows * w, const int32_t *label, size_t k)
+silhouette(const few_search *w, const int32_t *label, size_t k)
 {
 	size_t		n = w->rows->n;
 	fc_mark		mark = fc_arena_mark(w->arena);
@@ -99,7 +99,7 @@ silhouette(const few_rows * w, const int32_t *label, size_t k)
  * apart, in the first d dimensions.
  */
 static void
-measure_distances(few_rows * w, const float *x, size_t stride, size_t d)
+measure_distances(few_search *w, const float *x, size_t stride, size_t d)
 {
 	size_t		n = w->rows->n;
 
@@ -113,7 +113,7 @@ measure_distances(few_rows * w, const float *x, size_t stride, size_t d)
  * all dimensions of narrow ones.
  */
 static double
-silhouette_of(few_rows * w, const int32_t *label, size_t k, size_t axes)
+silhouette_of(few_search *w, const int32_t *label, size_t k, size_t axes)
 {
 	if (w->axes > 0)
 		measure_distances(w, w->projected, w->axes, axes);
@@ -196,7 +196,7 @@ label_rows(const fc_rows *rows, const double *centroids, size_t k, int32_t *labe
  * replacement.
  */
 static double
-resampled_agreement(few_rows * w, const int32_t *label, size_t k)
+resampled_agreement(few_search *w, const int32_t *label, size_t k)
 {
 	size_t		n = w->rows->n;
 	size_t		d = w->rows->d;
@@ -236,7 +236,7 @@ has_small_cluster(const fc_kmeans_result *result, size_t k)
  * clusters alone, on the k - 1 axes that separate them.
  */
 static double
-try_few(few_rows * w, size_t k, uint64_t seed, fc_tried *tried, double *between)
+try_few(few_search *w, size_t k, uint64_t seed, fc_tried *tried, double *between)
 {
 	fc_mark		mark = fc_arena_mark(w->arena);
 	fc_kmeans_result result = new_result(w->rows->n, w->rows->d, k, w->arena);
@@ -273,7 +273,7 @@ try_few(few_rows * w, size_t k, uint64_t seed, fc_tried *tried, double *between)
  * silhouettes of any rows are large.
  */
 static double
-min_silhouette(const few_rows * w, size_t k)
+min_silhouette(const few_search *w, size_t k)
 {
 	bool		line = w->rows->d == 1 || (w->axes > 0 && k == 2);
 
@@ -285,7 +285,7 @@ fc_choose_of_few(const fc_rows *rows, size_t max_k, const fc_kmeans_options *opt
 				 fc_arena *arena, fc_choice *choice)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	few_rows	w = {.rows = rows,.options = fc_kmeans_defaults(),.arena = arena};
+	few_search	w = {.rows = rows,.options = fc_kmeans_defaults(),.arena = arena};
 	size_t		max = rows->n / FC_FEW_PER_CLUSTER;
 	double		widest = -INFINITY;
 	const fc_tried *chosen;

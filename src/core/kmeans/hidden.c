@@ -169,14 +169,14 @@ typedef struct hidden_search
 	int32_t    *label;			/* n */
 	float	   *centred;		/* n x d: rows of one cluster minus their mean */
 	double	   *values;			/* n: values along a line */
-}			hidden_search;
+} hidden_search;
 
 /*
  * Returns the width of the widest gap in the rows of clusters a and b along
  * the line from centroid a to centroid b; 0 if the centroids are equal.
  */
 static double
-gap_between(hidden_search * c, size_t a, size_t b)
+gap_between(hidden_search *c, size_t a, size_t b)
 {
 	size_t		count = 0;
 	double		length = fc_square_between(c->centroids + a * c->d,
@@ -202,7 +202,7 @@ gap_between(hidden_search * c, size_t a, size_t b)
  * with stride d, and sets the standard deviation of the coordinate.
  */
 static double
-gap_along(hidden_search * c, const float *x, size_t count, size_t d,
+gap_along(hidden_search *c, const float *x, size_t count, size_t d,
 		  double *deviation)
 {
 	for (size_t r = 0; r < count; r++)
@@ -211,7 +211,7 @@ gap_along(hidden_search * c, const float *x, size_t count, size_t d,
 }
 
 static void
-gap_within(hidden_search * c, size_t a, fc_arena *arena, double *gap)
+gap_within(hidden_search *c, size_t a, fc_arena *arena, double *gap)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		axes = smaller(FC_HIDDEN_AXES, c->d);
@@ -257,7 +257,7 @@ gap_within(hidden_search * c, size_t a, fc_arena *arena, double *gap)
 }
 
 static void
-find_hidden(hidden_search * c, const int32_t *nearest, fc_arena *arena,
+find_hidden(hidden_search *c, const int32_t *nearest, fc_arena *arena,
 			uint8_t *hides)
 {
 	for (size_t a = 0; a < c->k; a++)
@@ -274,7 +274,7 @@ find_hidden(hidden_search * c, const int32_t *nearest, fc_arena *arena,
 
 /* Labels each row with its nearest centroid. */
 static void
-label_rows(hidden_search * c, const fc_halves *halves, fc_arena *arena)
+label_rows(hidden_search *c, const fc_halves *halves, fc_arena *arena)
 {
 	fc_rows		rows = {.x = halves->x,.n = halves->n,.d = halves->d};
 	fc_kmeans_options options = {0};	/* no starts and no steps: rows are

@@ -294,16 +294,16 @@ typedef struct kept_encoder
 	record_reader record;
 	listed_reader listed;		/* reader of rows given as argument lists; its
 								 * `readers` is NULL until the first such row */
-}			kept_encoder;
+} kept_encoder;
 
 /*
  * Prepares the encoder, unless it is the one of the last row and the user is
  * the same; returns true if it was prepared.
  */
-extern bool keep_encoder(kept_encoder * kept, const fc_encoder_header *header);
+extern bool keep_encoder(kept_encoder *kept, const fc_encoder_header *header);
 
 /* Encodes a row given as arguments, from index `first` on. */
-extern bool encode_arguments(FunctionCallInfo fcinfo, kept_encoder * kept, int first,
+extern bool encode_arguments(FunctionCallInfo fcinfo, kept_encoder *kept, int first,
 							 bool scaled, double *x);
 
 /* ---- renew.c ---- */

@@ -29,7 +29,7 @@ typedef struct encoder_call_state
 /* ---- the encoder of a call site ---- */
 
 bool
-keep_encoder(kept_encoder * kept, const fc_encoder_header *header)
+keep_encoder(kept_encoder *kept, const fc_encoder_header *header)
 {
 	fc_encoder_header *copy;
 
@@ -53,7 +53,7 @@ keep_encoder(kept_encoder * kept, const fc_encoder_header *header)
 }
 
 bool
-encode_arguments(FunctionCallInfo fcinfo, kept_encoder * kept, int first,
+encode_arguments(FunctionCallInfo fcinfo, kept_encoder *kept, int first,
 				 bool scaled, double *x)
 {
 	if (kept->listed.readers == NULL)

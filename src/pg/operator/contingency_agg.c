@@ -64,7 +64,8 @@ with_capacity(FunctionCallInfo fcinfo, fc_contingency *table, Size more)
  * Looks up the types of the labels in arguments 1 and 2, and keeps them for the
  * call site.
  */
-static TypeCacheEntry * *label_types(FunctionCallInfo fcinfo)
+static TypeCacheEntry **
+label_types(FunctionCallInfo fcinfo)
 {
 	TypeCacheEntry **types = fcinfo->flinfo->fn_extra;
 

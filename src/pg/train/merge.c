@@ -115,34 +115,34 @@ row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
  * Raises an error for a number that is also the name of another cluster.
  */
 static void
-choose_by_text(cluster_list *list, const char *text)
+choose_by_text(cluster_list *list, const char *given)
 {
-	bool		digits = (text[0] != '\0' &&
-						  strspn(text, "0123456789") == strlen(text));
-	int64		numbered = (digits && strlen(text) < 10
-							? row_of_number(list, strtol(text, NULL, 10))
+	bool		digits = (given[0] != '\0' &&
+						  strspn(given, "0123456789") == strlen(given));
+	int64		numbered = (digits && strlen(given) < 10
+							? row_of_number(list, strtol(given, NULL, 10))
 							: -1);
 	StringInfoData bearers;
 	int64		row;
 
 	initStringInfo(&bearers);
-	row = row_of_name(list, text, &bearers);
+	row = row_of_name(list, given, &bearers);
 	if (row >= 0 && numbered >= 0 && row != numbered)
 		ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_PARAMETER),
 				errmsg("\"%s\" is the number of one cluster of model \"%s\" and the name of another, %s",
-					   text, list->locked->model, bearers.data),
+					   given, list->locked->model, bearers.data),
 				errhint("Use integers, which can only be numbers: ARRAY[%s, %s].",
-						text, bearers.data));
+						given, bearers.data));
 	row = row >= 0 ? row : numbered;
 	if (row < 0 &&
-		(digits || (text[0] == '-' && text[1] != '\0' &&
-					strspn(text +1, "0123456789") == strlen(text +1))))
-		reject_number(list, text);
+		(digits || (given[0] == '-' && given[1] != '\0' &&
+					strspn(given + 1, "0123456789") == strlen(given + 1))))
+		reject_number(list, given);
 	if (row < 0)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT),
 				errmsg("model \"%s\" has no cluster \"%s\"", list->locked->model,
-					   text),
-				errhint("%s", name_hint(text, (int) strlen(text), list->name,
+					   given),
+				errhint("%s", name_hint(given, (int) strlen(given), list->name,
 										(int) list->op.k, "Names are")));
 	list->chosen[row] = true;
 }

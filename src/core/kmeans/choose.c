@@ -71,6 +71,7 @@ typedef struct k_search
 {
 	fc_halves	halves;
 	fc_kmeans_options options;
+	fc_sphere	centered;		/* sphere of projected rows, for options */
 	fc_arena   *arena;
 	double		lost;			/* mean squared length of the rows' components
 								 * outside the principal axes */
@@ -512,32 +513,34 @@ choose(k_search *s)
 }
 
 /*
- * Returns a number greater than the chosen one for which more clusters are
- * found, or whose clusters are reproduced by both halves and bend the cost
- * clearly, unless they are only parts of clusters that are far apart. Returns 0
- * if there is no such number, or if the chosen number is a level, because all
- * finer numbers would qualify. Along one axis, halves divide
- * any rows into nearly the same parts, and parts of few rows have valleys by
- * chance, so that only numbers count of which most clusters are found.
+ * Returns the smallest rival of the chosen number, or 0. A rival is a greater
+ * number for which more clusters are found, or whose clusters are reproduced
+ * by both halves and bend the cost clearly, unless they are only parts of
+ * clusters that are far apart. A level has no rivals, because all finer numbers
+ * would qualify. Along one axis, halves divide any rows into nearly the same
+ * parts, and parts of few rows have valleys by chance. There, only a number of
+ * which most clusters are found is a rival.
  */
 static size_t
 rival_of(const k_search *s)
 {
 	const fc_choice *choice = s->choice;
 	const fc_tried *chosen = &choice->tried[choice->chosen];
+	bool		line = s->halves.d == 1;
 
-	for (size_t i = choice->chosen + 1;
-		 i < choice->count && choice->chosen == s->fine; i++)
+	if (choice->chosen != s->fine)
+		return 0;
+	for (size_t i = choice->chosen + 1; i < choice->count; i++)
 	{
 		const fc_tried *tried = &choice->tried[i];
-		bool		line = s->halves.d == 1;
+		double		min_found = fmax((double) chosen->k + 1.0,
+									 line ? LINE_SHARE * (double) tried->k : 0.0);
+		bool		bends = (!line && i + 1 < choice->count &&
+							 tried->evidence.agreement >= RIVAL_AGREEMENT &&
+							 tried->gain >= RIVAL_GAIN * chosen->gain &&
+							 tried->gain >= FC_CLEAR_GAIN * tried[1].gain);
 
-		if ((tried->evidence.found >= fmax((double) chosen->k + 1.0,
-										   line ? LINE_SHARE * (double) tried->k : 0.0) ||
-			 (i + 1 < choice->count && !line &&
-			  tried->evidence.agreement >= RIVAL_AGREEMENT &&
-			  tried->gain >= RIVAL_GAIN * chosen->gain &&
-			  tried->gain >= FC_CLEAR_GAIN * tried[1].gain)) &&
+		if ((tried->evidence.found >= min_found || bends) &&
 			!is_within(s, choice->chosen, i))
 			return tried->k;
 	}
@@ -607,6 +610,59 @@ has_repeated_values(const fc_rows *rows)
 	return (double) found > FC_REPEATED_SHARE * (double) rows->d;
 }
 
+/*
+ * Projects wide rows onto their leading principal axes. The sphere of the
+ * metric cosine is projected with them.
+ */
+static void
+project_wide_rows(k_search *s, fc_rows *rows)
+{
+	float	   *y;
+
+	if (rows->d < FC_AXES_WIDE)
+		return;
+	y = FC_TAKE(s->arena, rows->n * FC_CHOOSE_AXES, float);
+	fc_rows_on_axes(rows, FC_CHOOSE_AXES, s->options.sphere, s->arena, y,
+					&s->lost);
+	if (s->options.sphere != NULL)
+	{
+		s->centered.radius = s->options.sphere->radius;
+		s->options.sphere = &s->centered;
+	}
+	*rows = (fc_rows)
+	{
+		.x = y,
+			.weight = rows->weight,
+			.n = rows->n,
+			.d = FC_CHOOSE_AXES
+	};
+}
+
+/*
+ * Chooses by the rule for few rows if `few_rows` is true, and by the evidence
+ * of two halves if that rule does not apply or finds no clear number.
+ */
+static void
+choose_by_rules(k_search *s, const fc_rows *rows, size_t max_k, bool few_rows,
+				const bool *apart)
+{
+	fc_choice  *choice = s->choice;
+	fc_choice	few = {.count = 0};
+
+	if (few_rows)
+		fc_choose_of_few(rows, max_k, &s->options, s->arena, &few);
+	/* halves of few rows on a line have valleys by chance */
+	if (few.count == 0 || (few.verdict == FC_K_UNCLEAR && rows->d > 1))
+	{
+		s->halves = fc_halves_deal(rows, apart, s->options.seed, s->arena);
+		try_all(s, max_clusters(rows->n, max_k));
+	}
+	if (few.verdict != FC_K_UNCLEAR ||
+		(choice->verdict != FC_K_CLEAR && few.count > 0 && few.count >= choice->count))
+		*choice = few;
+	measure_gains(choice);
+}
+
 void
 fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
 			const fc_kmeans_options *options, fc_arena *arena,
@@ -615,7 +671,6 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		kept = *rows;
 	bool		few_rows;
-	fc_sphere	centered = {0};
 	k_search	s = {.options = *options,.arena = arena,.choice = choice};
 
 	*choice = (fc_choice)
@@ -628,24 +683,6 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
 	s.options.tolerance = 1e-3;
 	if (trim > 0.0)
 		trim_rows(&kept, trim, arena);
-	few_rows = kept.n < FC_FEW_ROWS && !has_repeated_values(&kept);
-	if (kept.n >= 2 && kept.d >= FC_AXES_WIDE)
-	{
-		float	   *y = FC_TAKE(arena, kept.n * FC_CHOOSE_AXES, float);
-
-		fc_rows_on_axes(&kept, FC_CHOOSE_AXES, options->sphere, arena, y,
-						&s.lost);
-		if (options->sphere != NULL)
-			centered.radius = options->sphere->radius;
-		s.options.sphere = options->sphere != NULL ? &centered : NULL;
-		kept = (fc_rows)
-		{
-			.x = y,
-				.weight = kept.weight,
-				.n = kept.n,
-				.d = FC_CHOOSE_AXES
-		};
-	}
 	if (kept.n < 2)
 	{
 		choice->tried[choice->count++] = (fc_tried)
@@ -657,21 +694,10 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
 	}
 	else
 	{
-		fc_choice	few = {.count = 0};
-
-		if (few_rows)
-			fc_choose_of_few(&kept, max_k, &s.options, arena, &few);
-		/* halves of few rows on a line have valleys by chance */
-		if (few.count == 0 || (few.verdict == FC_K_UNCLEAR && kept.d > 1))
-		{
-			s.halves = fc_halves_deal(&kept, kept.d == rows->d ? apart : NULL,
-									  options->seed, arena);
-			try_all(&s, max_clusters(kept.n, max_k));
-		}
-		if (few.verdict != FC_K_UNCLEAR ||
-			(choice->verdict != FC_K_CLEAR && few.count > 0 && few.count >= choice->count))
-			*choice = few;
-		measure_gains(choice);
+		few_rows = kept.n < FC_FEW_ROWS && !has_repeated_values(&kept);
+		project_wide_rows(&s, &kept);
+		choose_by_rules(&s, &kept, max_k, few_rows,
+						kept.d == rows->d ? apart : NULL);
 	}
 	fc_arena_release(arena, mark);
 }

@@ -29,23 +29,19 @@ fc_valleys_start(const double *centroids, size_t k, size_t d, fc_arena *arena)
 	fc_valleys	valleys = {
 		.k = k,
 		.slope = FC_TAKE(arena, k * k, double),
-		.counts = FC_TAKE(arena, k * k * FC_VALLEY_BINS, uint32_t),
-		.rows = FC_TAKE(arena, k, size_t)
+		.counts = FC_TAKE_ZEROED(arena, k * k * FC_VALLEY_BINS, uint32_t),
+		.rows = FC_TAKE_ZEROED(arena, k, size_t)
 	};
 
-	memset(valleys.counts, 0, k * k * FC_VALLEY_BINS * sizeof(uint32_t));
-	memset(valleys.rows, 0, k * sizeof(size_t));
 	for (size_t i = 0; i < k; i++)
 		for (size_t j = 0; j <= i; j++)
 		{
 			double		square = fc_square_between(centroids + i * d,
 												   centroids + j * d, d);
+			double		slope = square > 0.0 ? 0.5 / square : 0.0;
 
-			valleys.slope[i * k + j] = valleys
-				.slope[j * k + i] = square > 0.0
-				? 0.5 /
-				square
-				: 0.0;
+			valleys.slope[i * k + j] = slope;
+			valleys.slope[j * k + i] = slope;
 		}
 	return valleys;
 }
@@ -89,6 +85,10 @@ window_counts(const fc_valleys *valleys, size_t i, size_t j, double *window)
 	}
 }
 
+/*
+ * Returns true if clusters i and j have a valley between them (evidence.h), or
+ * if no window has rows on both sides of it.
+ */
 static bool
 has_valley(const fc_valleys *valleys, size_t i, size_t j)
 {
@@ -96,8 +96,7 @@ has_valley(const fc_valleys *valleys, size_t i, size_t j)
 	double		greatest_from[PLACES + 1];	/* greatest count in windows v and
 											 * above */
 	double		greatest = 0.0; /* greatest count in windows below v */
-	bool		meets = false;	/* true once there are rows on both sides of a
-								 * window */
+	bool		meets = false;	/* true if a window had rows on both sides */
 
 	window_counts(valleys, i, j, window);
 	greatest_from[PLACES] = 0.0;

@@ -8,11 +8,11 @@
 #include "numerics/rows.h"
 
 /*
- * Minimum number of dimensions of wide rows, whose silhouettes are measured on
- * leading axes. With more, silhouettes of separated clusters are small in 10 to
- * 60 dimensions. A guess.
+ * Number of dimensions from which on silhouettes are measured on leading axes.
+ * A larger one finds small silhouettes of separated clusters in 10 to 60
+ * dimensions. A guess.
  */
-#define FC_FEW_WIDE	11
+#define WIDE_DIMENSIONS	11
 
 /*
  * Number of resamples. More of them measure stability more precisely, and take
@@ -58,9 +58,9 @@ new_result(size_t n, size_t d, size_t k, fc_arena *arena)
 
 /*
  * Returns the mean silhouette of the rows: (b - a) / max(a, b), where a is the
- * mean distance to the other rows of the cluster, and b the least mean distance
- * to the rows of another one; 0 for a row that is a cluster by itself (P.
- * Rousseeuw 1987).
+ * mean distance to the other rows of the cluster, and b the smallest mean
+ * distance to the rows of another one; 0 for a row that is a cluster by itself
+ * (P. Rousseeuw 1987).
  */
 static double
 silhouette(const few_search *w, const int32_t *label, size_t k)
@@ -168,7 +168,7 @@ label_rows(const fc_rows *rows, const double *centroids, size_t k, int32_t *labe
 {
 	for (size_t i = 0; i < rows->n; i++)
 	{
-		double		least = INFINITY;
+		double		min = INFINITY;
 
 		for (size_t j = 0; j < k; j++)
 		{
@@ -181,9 +181,9 @@ label_rows(const fc_rows *rows, const double *centroids, size_t k, int32_t *labe
 
 				square += difference * difference;
 			}
-			if (square < least)
+			if (square < min)
 			{
-				least = square;
+				min = square;
 				label[i] = (int32_t) j;
 			}
 		}
@@ -191,9 +191,9 @@ label_rows(const fc_rows *rows, const double *centroids, size_t k, int32_t *labe
 }
 
 /*
- * Returns the mean adjusted Rand index between the labels of all rows and the
- * labels by the centroids of resamples, which draw n of the n rows with
- * replacement.
+ * Returns the mean adjusted Rand index between the labels of all rows, found
+ * with w->options.seed, and their labels by the centroids of resamples. A
+ * resample has n of the n rows, drawn with replacement.
  */
 static double
 resampled_agreement(few_search *w, const int32_t *label, size_t k)
@@ -231,9 +231,9 @@ has_small_cluster(const fc_kmeans_result *result, size_t k)
 }
 
 /*
- * Tries k clusters, and returns their silhouette; 0 if a cluster has too few
- * rows, such as a few outliers. *between receives the silhouette between the
- * clusters alone, on the k - 1 axes that separate them.
+ * Tries k clusters, and returns their mean silhouette; 0 if a cluster has too
+ * few rows, such as a few outliers. Sets *between to their mean silhouette on
+ * the k - 1 axes that separate them; narrow rows have one silhouette.
  */
 static double
 try_few(few_search *w, size_t k, uint64_t seed, fc_tried *tried, double *between)
@@ -299,7 +299,7 @@ fc_choose_of_few(const fc_rows *rows, size_t max_k, const fc_kmeans_options *opt
 	w.options.sphere = options->sphere;
 	w.options.rounds = 0;
 	w.distance = FC_TAKE(arena, rows->n * rows->n, double);
-	if (rows->d < FC_FEW_WIDE)
+	if (rows->d < WIDE_DIMENSIONS)
 		measure_distances(&w, rows->x, rows->d, rows->d);
 	else
 	{

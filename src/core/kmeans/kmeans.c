@@ -325,8 +325,8 @@ lengthened(size_t d, double work)
 
 /*
  * Cost of a multiply-add in float, relative to double, for the estimated time
- * of fc_kmeans. These constants are measured: if they are too
- * low, a call takes longer than estimated (bench/endless.py).
+ * of fc_kmeans. If this constant or one of the following is too low, a call
+ * takes longer than estimated (bench/endless.py).
  */
 #define FLOAT_COST	0.2
 
@@ -454,7 +454,6 @@ search_budget(const fc_kmeans_work *w, double start)
 	/* A tree saves most of the comparisons. */
 	double		scores = (w->rows.order == NULL ? (double) w->k * (double) w->rows.d
 						  : STEP_OVERHEAD);
-
 	double		min = (MIN_START_STEPS * (double) w->rows.n *
 					   (scores + STEP_OVERHEAD));
 

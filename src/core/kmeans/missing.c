@@ -345,7 +345,6 @@ fc_missing_informative(float *x, size_t n, size_t d,
 	if (q.m >= 2)
 	{
 		assign_clusters(&q, seed, arena);
-
 		group_columns(&q);
 		count_nulls(&q, column);
 		judge(&q, columns, informative);
@@ -492,11 +491,11 @@ static void
 measure_donors(imputation *q, size_t row)
 {
 	const float *x = q->x + row * q->d;
-	double		had = 0.0;
+	double		known = 0.0;	/* number of the row's known dimensions */
 
 	mark_known(q, row, q->known_here);
 	for (size_t i = 0; i < q->d; i++)
-		had += (double) q->known_here[i];
+		known += (double) q->known_here[i];
 	for (size_t c = 0; c < q->count; c++)
 	{
 		bool		null = has_null(q, row, c);
@@ -515,7 +514,7 @@ measure_donors(imputation *q, size_t row)
 		double		total = fc_known_gap(x, q->known_here, donor, q->known + j * q->d, q->d,
 										 &shared);
 
-		q->gap[j] = j == row || shared < 1.0 || 2.0 * shared < had
+		q->gap[j] = j == row || shared < 1.0 || 2.0 * shared < known
 			? INFINITY
 			: total / shared;
 		for (size_t i = 0; i < q->kept_count && isfinite(q->gap[j]); i++)

@@ -106,6 +106,15 @@
 #define STEP_TOLERANCE	1.5
 
 /*
+ * Mean squared distance from their mean up to which the rows of a micro-cluster
+ * are equal, as a fraction of its average, plus a fraction of the mean squared
+ * coordinate, whose rounding it contains. With larger ones, close rows are
+ * equal. Guesses.
+ */
+#define EQUAL_SPREAD	1e-9
+#define EQUAL_MEAN	1e-12
+
+/*
  * Sets number[c] to the rank of cluster c by its number of rows, 0 for the
  * largest.
  */
@@ -190,8 +199,8 @@ radii_of_micro_clusters(const fc_micro_clusters *b, const fc_density_options *op
 }
 
 /*
- * Returns the mean squared distance from its mean up to which a micro-cluster's
- * rows are equal, except for rounding.
+ * Returns the mean squared distance from the mean up to which the rows of a
+ * micro-cluster are equal, except for rounding.
  */
 static double
 square_of_equal_rows(const fc_micro_clusters *b)
@@ -206,7 +215,7 @@ square_of_equal_rows(const fc_micro_clusters *b)
 			mean += b->mean[a * b->d + c] * b->mean[a * b->d + c] /
 				(double) (b->m * b->d);
 	}
-	return 1e-9 * square + 1e-12 * mean;
+	return EQUAL_SPREAD * square + EQUAL_MEAN * mean;
 }
 
 /*
@@ -229,7 +238,7 @@ light_micro_cluster(const fc_micro_clusters *b, double rows)
 	return count > 0.0 ? light / count : 0.0;
 }
 
-/* Are more than half of the rows in micro-clusters of several equal rows? */
+/* Returns true if most rows are in micro-clusters of several equal rows. */
 static bool
 is_repeated(const fc_micro_clusters *b)
 {
@@ -550,43 +559,29 @@ label_micro_clusters(density_walk *w, fc_arena *arena)
 	fc_arena_release(arena, mark);
 }
 
-void
-fc_density_clusters(const fc_micro_clusters *given, const fc_density_options *options,
-					fc_arena *arena, fc_density *found)
+/* ---- the walk along the tree ---- */
+
+/*
+ * Sets K, the radii and the edges of the walk. The columns of a lattice are
+ * stretched in `b`, the micro-clusters of the walk.
+ */
+static void
+measure_densities(density_walk *w, fc_micro_clusters *b, const fc_density_options *options,
+				  fc_arena *arena)
 {
-	fc_micro_clusters stretched = *given;
-	const fc_micro_clusters *micro_clusters = &stretched;
-	size_t		m = given->m;
-	fc_mark		mark;
-	bool		lattice = is_lattice(given, arena);
 	double	   *radius;
 	double	   *near = NULL;	/* smoothed density of each point of a
 								 * lattice; NULL: not smoothed */
-	double		step = 0.0;
+	double		step = 0.0;		/* squared step of a lattice */
 	double		rows = 0.0;
 	double		squares = 0.0;
-	density_walk w = {
-		.b = micro_clusters,
-		.min_rows = options->min_rows,
-		.lattice = lattice,
-		.found = found
-	};
 
-	*found = (fc_density)
+	for (size_t a = 0; a < b->m; a++)
 	{
-		0,
-			FC_TAKE(arena, m, fc_density_cluster),
-			FC_TAKE(arena, m, fc_density_split),
-			FC_TAKE(arena, m, int32_t),
-			FC_TAKE(arena, m, int32_t),
-			FC_TAKE(arena, m, double)
-	};
-	mark = fc_arena_mark(arena);
-	for (size_t a = 0; a < m; a++)
-	{
-		rows += micro_clusters->n[a];
-		squares += micro_clusters->n[a] * micro_clusters->n[a];
+		rows += b->n[a];
+		squares += b->n[a] * b->n[a];
 	}
+	w->lattice = is_lattice(b, arena);
 
 	/*
 	 * A ball of K rows must span several micro-clusters, or the density would
@@ -594,36 +589,69 @@ fc_density_clusters(const fc_micro_clusters *given, const fc_density_options *op
 	 * lattice are not summaries of different rows, and are smoothed below if
 	 * they have many rows, so that they need no such minimum.
 	 */
-	w.K = fmax(fmax(MIN_BALL_ROWS, BALL_SHARE * options->min_rows),
-			   lattice ? 0.0 : MIN_BALL_MICRO_CLUSTERS *
-			   fmax(light_micro_cluster(given, rows), options->copies));
-	w.edges = FC_TAKE(arena, m, fc_edge);
-	if (lattice)
+	w->K = fmax(fmax(MIN_BALL_ROWS, BALL_SHARE * options->min_rows),
+				w->lattice ? 0.0 : MIN_BALL_MICRO_CLUSTERS *
+				fmax(light_micro_cluster(b, rows), options->copies));
+	w->edges = FC_TAKE(arena, b->m, fc_edge);
+	if (w->lattice)
 	{
-		stretch_columns(&stretched, arena);
-		step = squared_step(&w, arena);
-		near = squares > w.K * rows ? FC_TAKE(arena, m, double) : NULL;
+		stretch_columns(b, arena);
+		step = squared_step(w, arena);
+		near = squares > w->K * rows ? FC_TAKE(arena, b->m, double) : NULL;
 	}
 	if (near != NULL)
-		w.K = smooth_lattice(micro_clusters, step, arena, near);
-	radius = radii_of_micro_clusters(micro_clusters, options, rows, w.K, step, near, arena);
-	fc_spanning_tree(micro_clusters, radius, arena, w.edges);
-	for (size_t a = 0; lattice && a < m; a++)
-		/* A point must not be separated from its neighbours one step away. */
-		radius[SURE * m + a] = fmax(radius[SURE * m + a], step) *
-			(1.0 + ROUNDING);
-	w.sets = fc_new_sets(m, arena);
-	w.rows = FC_TAKE(arena, m, double);
-	w.peak = FC_TAKE(arena, m, uint32_t);
-	w.node = FC_TAKE(arena, m, int32_t);
-	memcpy(w.rows, micro_clusters->n, m * sizeof(double));
+		w->K = smooth_lattice(b, step, arena, near);
+	radius = radii_of_micro_clusters(b, options, rows, w->K, step, near, arena);
+	fc_spanning_tree(b, radius, arena, w->edges);
+	/* A point must not be separated from its neighbours one step away. */
+	for (size_t a = SURE * b->m; w->lattice && a < (SURE + 1) * b->m; a++)
+		radius[a] = fmax(radius[a], step) * (1.0 + ROUNDING);
 	for (size_t t = 0; t < THRESHOLDS; t++)
-		w.radius[t] = radius + t * m;
+		w->radius[t] = radius + t * b->m;
+}
+
+/* Makes each micro-cluster a set, without a label. */
+static void
+start_sets(density_walk *w, fc_arena *arena)
+{
+	size_t		m = w->b->m;
+
+	w->sets = fc_new_sets(m, arena);
+	w->rows = FC_TAKE(arena, m, double);
+	w->peak = FC_TAKE(arena, m, uint32_t);
+	w->node = FC_TAKE(arena, m, int32_t);
+	memcpy(w->rows, w->b->n, m * sizeof(double));
 	for (size_t a = 0; a < m; a++)
 	{
-		w.peak[a] = (uint32_t) a;
-		w.node[a] = found->label[a] = -1;
+		w->peak[a] = (uint32_t) a;
+		w->node[a] = w->found->label[a] = -1;
 	}
+}
+
+void
+fc_density_clusters(const fc_micro_clusters *micro_clusters, const fc_density_options *options,
+					fc_arena *arena, fc_density *found)
+{
+	fc_micro_clusters b = *micro_clusters;
+	density_walk w = {
+		.b = &b,
+		.min_rows = options->min_rows,
+		.found = found
+	};
+	fc_mark		mark;
+
+	*found = (fc_density)
+	{
+		0,
+			FC_TAKE(arena, b.m, fc_density_cluster),
+			FC_TAKE(arena, b.m, fc_density_split),
+			FC_TAKE(arena, b.m, int32_t),
+			FC_TAKE(arena, b.m, int32_t),
+			FC_TAKE(arena, b.m, double)
+	};
+	mark = fc_arena_mark(arena);
+	measure_densities(&w, &b, options, arena);
+	start_sets(&w, arena);
 	find_splits(&w);
 	number_clusters(&w, arena);
 	label_micro_clusters(&w, arena);

@@ -13,7 +13,8 @@
  *     r_M(a) = radius of the ball around mean_a that holds M rows
  *
  * needs only these sums, and every threshold is a number of rows, independent
- * of dimension and volume (R = min_rows):
+ * of dimension and volume. With N rows in m micro-clusters, n_a of them in
+ * micro-cluster a, R = min_rows, and w = copies:
  *
  *     K  = max(5, 0.35 R, 5 N / m, 5 w)   rows in a ball that measures
  *                                         density; among N rows it spans a few

@@ -12,12 +12,15 @@ typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES)));
 #define VECTORS	(FC_POINT_TILE * sizeof(double) / FC_VECTOR_BYTES)
 
 /*
- * Number of points whose distances to a tile are summed at once, so that the
+ * Number of points whose distances to a tile are summed together, so that the
  * sums fit the registers. A guess.
  */
 #define TOGETHER	4
 
-/* Adds up the squared distances from `count` points x, a constant, to a tile. */
+/*
+ * Computes the squared distances from `count` points x to a tile. The compiler
+ * knows `count`, because it inlines each call.
+ */
 static inline __attribute__((always_inline))
 void
 distances_to_tile(const double *tile, size_t d, const double *x, size_t count,

@@ -124,8 +124,10 @@ typedef struct density_walk
 	const double *radius[THRESHOLDS];	/* m squared radii for each threshold */
 	fc_edge    *edges;			/* m - 1 edges */
 	double		min_rows;
-	double		K;
-	bool		lattice;
+	double		K;				/* number of rows in a ball that measures
+								 * density */
+	bool		lattice;		/* true: rows are points of a lattice
+								 * (clusters.c) */
 	fc_disjoint_sets sets;
 	double	   *rows;			/* m values: number of rows of the set, valid
 								 * at a root */

@@ -80,10 +80,25 @@ sort_by_radius(const density_walk *w, fc_arena *arena, uint32_t *order)
 	return n;
 }
 
+/* Returns r_K^2 at half the median density; `half` is half of the rows. */
+static double
+radius_of_half_density(const density_walk *w, const uint32_t *order, size_t n, double half)
+{
+	size_t		middle = 0;
+
+	if (n == 0)
+		return 0.0;
+	for (double below = 0.0;
+		 middle + 1 < n && (below += w->b->n[order[middle]]) < half;)
+		middle++;
+	return w->radius[CORE][order[middle]] * pow(2.0, 2.0 / (double) w->b->d);
+}
+
 /*
  * Returns the value of r_K^2 that separates the clusters from a mode of noise,
- * or INFINITY if there is no such mode. half: scratch space, one number per
- * cluster.
+ * or INFINITY if there is no such mode. window: minimum number of rows in a
+ * window; contrast: minimum ratio of the widest window to the narrowest one
+ * before it; half: scratch space, one number per cluster.
  */
 static double
 antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
@@ -92,30 +107,25 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 	double		mode = INFINITY;	/* smallest width of a window so far, in
 									 * ln r_K^2 per row */
 	double		widest = 0.0;	/* greatest width after that window */
-	double		between = INFINITY;
+	double		between = INFINITY; /* r_K^2 in the middle of the widest
+									 * window */
 	double		rows = 0.0;		/* number of rows in the window; its first and
 								 * its last micro-cluster contribute half of
 								 * their rows */
 	bool		minority = true;	/* true until the micro-clusters visited
 									 * so far contain more than half the rows
 									 * of a cluster */
-	double		max = 0.0;		/* half the number of all rows */
+	double		half_rows = 0.0;	/* half the number of all rows */
 	double		min;			/* r_K^2 at half the median density */
-	size_t		middle = 0;
 
 	for (size_t c = 0; c < w->found->k; c++)
 		half[c] = 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
 		half[w->found->peak_cluster[order[i]]] += w->b->n[order[i]] / 2.0;
-		max += w->b->n[order[i]] / 2.0;
+		half_rows += w->b->n[order[i]] / 2.0;
 	}
-	for (double below = 0.0;
-		 middle + 1 < n && (below += w->b->n[order[middle]]) < max;)
-		middle++;
-	min = n > 0 ? w->radius[CORE][order[middle]] *
-		pow(2.0, 2.0 / (double) w->b->d)
-		: 0.0;
+	min = radius_of_half_density(w, order, n, half_rows);
 	for (size_t high = n, low = n - 1; high-- > 1;)
 	{
 		double		top = w->radius[CORE][order[high]];

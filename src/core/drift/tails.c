@@ -50,7 +50,7 @@ fc_gamma_upper(double a, double x)
 						  sqrt(a) / M_SQRT2);
 	front = exp(a * log(x) - x - log_gamma(a));
 	if (x < a + 1.0)
-	{							/* series of the lower function */
+	{							/* series of the lower tail */
 		double		term = 1.0 / a;
 		double		sum = term;
 

@@ -133,7 +133,10 @@ rows_of_column(const fc_drift_sides *sides, int side, size_t j)
 	return rows_of_side(sides, side) - imputed_rows(sides, side, j);
 }
 
-/* Returns the number of rows of a side in a cell of column j, without NULLs. */
+/*
+ * Returns the number of rows of a side in a cell of column j, without rows with
+ * a NULL.
+ */
 static double
 rows_of_cell(const fc_drift_sides *sides, int side, size_t j, size_t cell)
 {
@@ -193,7 +196,7 @@ has_waves(const fc_drift_sides *sides)
 		fc_spec_basis(sides->sketch[0]->spec) == NULL;
 }
 
-/* Kind of a column, which decides how it is tested in addition to its counts. */
+/* Kind of a column, by which it is tested in addition to its counts. */
 typedef enum column_kind
 {
 	FEW_EDGES,					/* no other test */
@@ -204,9 +207,9 @@ typedef enum column_kind
 
 /*
  * Returns COARSE if column j has many edges, but more than half of the training
- * rows without a NULL are between two of them. Edges are chosen for all groups together, so
- * that a group may have such columns. Neither counts nor ranks show whether
- * these columns move.
+ * rows without a NULL are between two of them. Edges are chosen for all groups
+ * together, so that a group may have such columns. Neither counts nor ranks
+ * show that these columns move.
  */
 static column_kind
 kind_of_column(const fc_drift_sides *sides, size_t j)
@@ -428,7 +431,8 @@ enum
 typedef struct test_set
 {
 	double		p;				/* p-value; NaN: the test set does not apply */
-	double		effect;
+	double		effect;			/* shift of a normal column, in standard
+								 * deviations */
 } test_set;
 
 /*
@@ -437,8 +441,12 @@ typedef struct test_set
  */
 #define DEVIATIONS_PER_SPLIT	1.2533141373155003
 
+/*
+ * Returns the variance of the difference of the means of both sides, for rows
+ * of variance 1.
+ */
 static double
-harmonic(const fc_drift_sides *sides)
+variance_of_gap(const fc_drift_sides *sides)
 {
 	return 1.0 / rows_of_side(sides, 0) + 1.0 / rows_of_side(sides, 1);
 }
@@ -591,8 +599,9 @@ min_deviation(const fc_sketch_view *sketch, size_t j)
 }
 
 /*
- * Returns the p-value of the difference of the means of column j, and sets
- * *shift to this difference in standard deviations.
+ * Returns a bound on the p-value of the difference of the means of column j,
+ * min(1, 6 / z^4) (test.h), and sets *shift to this difference in standard
+ * deviations.
  */
 static double
 test_mean(const fc_drift_sides *sides, size_t j, double *shift)
@@ -609,7 +618,7 @@ test_mean(const fc_drift_sides *sides, size_t j, double *shift)
 	*shift = fabs(fc_sketch_mean(sides->sketch[1], j) -
 				  fc_sketch_mean(sides->sketch[0], j)) /
 		sqrt((n1 * variance[0] + n2 * variance[1]) / (n1 + n2));
-	z = *shift / sqrt(harmonic(sides)) *
+	z = *shift / sqrt(variance_of_gap(sides)) *
 		fmin(1.0, sqrt(4.0 * fmin(n1, n2) / (n1 + n2)));
 	return fmin(1.0, 6.0 / (z * z * z * z));
 }
@@ -661,9 +670,10 @@ hidden_shift(const fc_drift_sides *sides, double weights, double threshold)
 
 	if (ranks > 0)
 		shift = fmin(shift, sqrt(log(2.0 * weights / RANK_WEIGHT * ranks / threshold)));
-	return sqrt(2.0 * harmonic(sides)) * shift;
+	return sqrt(2.0 * variance_of_gap(sides)) * shift;
 }
 
+/* Returns w_f of a test set (test.h). */
 static double
 weight_of_set(int f)
 {
@@ -866,8 +876,8 @@ indicates_null(const fc_drift_sides *sides, size_t j)
 
 /*
  * Sets moved[j] for each of d columns whose column_log_p is below the limit,
- * and for all dimensions of columns whose NULLs have such a p-value. Lists the tables of moved
- * columns and of NULLs with the smallest p-values.
+ * and for all dimensions of columns whose NULLs have such a p-value. Lists the
+ * tables of moved columns and of NULLs with the smallest p-values.
  */
 static void
 list_columns(const fc_drift_sides *sides, const test_numbers *tests,

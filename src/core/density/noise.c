@@ -188,7 +188,7 @@ gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
 		int32_t		c = w->found->peak_cluster[order[i]];
 
 		if (rows[c] > 0.0)
-			tail[c] = w->radius[CORE][order[i]];	/* after the loop, the
+			tail[c] = w->radius[CORE][order[i]];	/* the last one is the
 													 * median of r_K^2 of the
 													 * cluster's rows */
 		rows[c] -= w->b->n[order[i]];

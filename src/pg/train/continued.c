@@ -46,8 +46,8 @@ comparable_versions(const stored_version *a, const stored_version *b)
 }
 
 /*
- * Returns, for each cluster of `after`, the row of the cluster of `before` that it
- * continues, or -1.
+ * Returns, for each cluster of `after`, the row of the cluster of `before` that
+ * it continues, or -1. Returns NULL if the versions have other coordinates.
  */
 static int32 *
 rows_by_centroids(const stored_version *before, const stored_version *after)
@@ -82,13 +82,14 @@ check_elements(ArrayType *array, int count)
 
 /*
  * Returns the same as rows_by_centroids, but matches clusters by lists of
- * labels: rows[i] rows have the label a[i] by `before` and b[i] by `after`.
+ * labels: rows[i] rows have the label old_labels[i] by `before` and
+ * new_labels[i] by `after`.
  */
 static int32 *
 rows_by_list(const stored_version *before, const stored_version *after,
-			 ArrayType *a, ArrayType *b, ArrayType *rows)
+			 ArrayType *old_labels, ArrayType *new_labels, ArrayType *rows)
 {
-	int			count = ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a));
+	int			count = ArrayGetNItems(ARR_NDIM(old_labels), ARR_DIMS(old_labels));
 	Size		k_old;
 	Size		k_new;
 	const int32 *old = cluster_numbers_of(before->op, &k_old);
@@ -100,22 +101,22 @@ rows_by_list(const stored_version *before, const stored_version *after,
 		{(Size) count, k_old, weights, labels + count}
 	};
 
-	check_elements(a, count);
-	check_elements(b, count);
+	check_elements(old_labels, count);
+	check_elements(new_labels, count);
 	check_elements(rows, count);
 	check_not_negative("rows", weights, (Size) count);
 	for (int i = 0; i < count; i++)
 	{
-		labels[i] = place_of_number(new, k_new, ((int32 *) ARR_DATA_PTR(b))[i]);
-		labels[count + i] = place_of_number(old, k_old, ((int32 *) ARR_DATA_PTR(a))[i]);
+		labels[i] = place_of_number(new, k_new, ((int32 *) ARR_DATA_PTR(new_labels))[i]);
+		labels[count + i] = place_of_number(old, k_old, ((int32 *) ARR_DATA_PTR(old_labels))[i]);
 	}
 	return continued_rows(&both, before->op, NULL, NULL, 0);
 }
 
 /*
  * Takes (before, after, a, b, rows): the same group of two versions, and lists
- * of labels as for rows_by_list, or NULL to match clusters by their centroids.
- * Returns the identity of the cluster of `before` that each cluster of `after`
+ * of old and new labels as for rows_by_list, or NULL to match clusters by their
+ * centroids. Returns the identity of the cluster of `before` that each cluster of `after`
  * continues, by ascending number. An element is NULL if there is no such
  * cluster. Returns NULL if the versions cannot be compared.
  */
@@ -137,7 +138,7 @@ fastclust_continued_identities(PG_FUNCTION_ARGS)
 	after = open_version(PG_GETARG_DATUM(1));
 	if (before.identities == NULL || after.op == NULL ||
 		((before.op->flags | after.op->flags) & FC_OPERATOR_REGIONS))
-		PG_RETURN_NULL();		/* made up: no version has such centroids */
+		PG_RETURN_NULL();		/* no stored version has such centroids */
 	if (PG_ARGISNULL(2) || PG_ARGISNULL(3) || PG_ARGISNULL(4))
 		row = rows_by_centroids(&before, &after);
 	else
@@ -159,9 +160,10 @@ fastclust_continued_identities(PG_FUNCTION_ARGS)
 }
 
 /*
- * Minimum number of rows, in total and per cluster and group, by which the
- * clusters of versions with other coordinates are matched. With more rows,
- * small clusters are matched more surely, in proportional time. Guesses.
+ * Number of rows by which the clusters of versions with other coordinates are
+ * matched: at least MATCHED_ROWS in total, and MATCHED_ROWS_PER_CLUSTER for each
+ * cluster of each group. With more rows, small clusters are matched more surely,
+ * in proportional time. Guesses.
  */
 #define MATCHED_ROWS	20000.0
 #define MATCHED_ROWS_PER_CLUSTER	200.0

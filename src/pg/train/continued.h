@@ -6,8 +6,8 @@
 
 /*
  * Gives the clusters of the written version the identities of the serving ones
- * that they continue, if the two versions have other coordinates. Both label
- * some rows of the relation.
+ * that they continue, if the two versions have other coordinates. Clusters are
+ * matched by the labels that both versions give to some rows of the relation.
  */
 extern void continue_by_rows(const training *t);
 

@@ -26,6 +26,14 @@
  * proportional time; k-means on all rows follows the search. Guesses.
  */
 #define MIN_SEARCHED_ROWS	10000
+#define SEARCHED_ROWS_PER_CLUSTER	100
+
+/*
+ * Budget for k-means of all groups together, in multiply-adds, which they share
+ * in proportion to their rows. A larger one lowers the SSE of groups, and takes
+ * proportionally longer. A guess.
+ */
+#define GROUPS_WORK	3e9
 
 /*
  * Minimum budget for k-means of a group, in multiply-adds; enough for about
@@ -43,8 +51,6 @@
  * Minimum budget for k-means of a group, as a number of Lloyd steps. A guess.
  */
 #define MIN_STEPS	100.0
-
-#define SEARCHED_ROWS_PER_CLUSTER	100
 
 /*
  * Maximum number of times that missing values are filled; the number of Lloyd's
@@ -72,9 +78,11 @@
 #define MAX_OVERFIT	10
 
 /*
- * Maximum standard error that sample_suffices adds to its limit, relative to
- * the sample's objective. A guess.
+ * Number of standard errors that sample_suffices adds to its limit, and the
+ * maximum of a standard error, relative to the sample's objective. With larger
+ * values, fewer trainings search twice, and more of them lack far rows. Guesses.
  */
+#define ADDED_ERRORS	3
 #define MAX_ERROR	0.01
 
 /*
@@ -92,9 +100,8 @@
 /* ---- k-means ---- */
 
 /*
- * Returns the options of a search. In a training with groups, all groups
- * together have 3e9 multiply-adds, which they share in proportion to their
- * rows; but each group has at least MIN_WORK multiply-adds, and at least
+ * Returns the options of a search. In a training with groups, a group has its
+ * share of GROUPS_WORK, but at least MIN_WORK multiply-adds, and at least
  * MIN_STEPS Lloyd steps.
  */
 static fc_kmeans_options
@@ -110,7 +117,7 @@ search_options(const training *t, const fc_weighted_rows *rows, Size k)
 		options.iterations = MICRO_STEPS;
 	if (t->source.group_by == NULL)
 		return options;
-	options.budget = Max(Max(MIN_WORK, steps), 3e9 * n / Max(n, t->estimate));
+	options.budget = Max(Max(MIN_WORK, steps), GROUPS_WORK * n / Max(n, t->estimate));
 	if (options.budget == steps && options.effort == FC_BALANCED)
 		options.effort = FC_BRIEF;
 	if (options.effort == FC_THOROUGH)
@@ -265,7 +272,7 @@ sample_suffices(const training *t, const group_fit *fit, Size k)
 	all = fit->sse[0] / (double) fit->n;
 	return all <= found->objective * (1 + MAX_OVERFIT * (double) k /
 									  (double) found->sample->n) +
-		3 * Min(found->error, MAX_ERROR * found->objective);
+		ADDED_ERRORS * Min(found->error, MAX_ERROR * found->objective);
 }
 
 /* Sets the group's operator to candidate i, which the scan has measured. */
@@ -380,16 +387,25 @@ is_better(const training *t, const group_fit *other, const group_fit *fit)
  */
 
 /*
- * Returns the rows that are farthest from the old clusters, without changing
- * their order: a quarter of all rows, or 50 for each new cluster if that is
- * more.
+ * Number of rows that new clusters are learned from next to frozen or pinned
+ * ones: NEW_CLUSTERS_SHARE of all rows or, if that is more, NEW_CLUSTER_ROWS for
+ * each of them. With more rows, new clusters overlap the old ones. Guesses.
+ */
+#define NEW_CLUSTERS_SHARE	0.25
+#define NEW_CLUSTER_ROWS	50
+
+/*
+ * Returns the rows that are farthest from the old clusters, in their order:
+ * enough to learn `more` clusters.
  */
 static const fc_weighted_rows *
 farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
 			  Size more)
 {
 	fc_fit		labelled = label_twice(op, rows, op, rows).a;
-	Size		count = Min(labelled.n, Max(50 * more, labelled.n / 4));
+	Size		count = Min(labelled.n,
+							Max(NEW_CLUSTER_ROWS * more,
+								(Size) (NEW_CLUSTERS_SHARE * (double) labelled.n)));
 	double	   *sorted = alloc_large(labelled.n * sizeof(double));
 	bool	   *chosen = alloc_large(labelled.n * sizeof(bool));
 	double		min;
@@ -399,13 +415,14 @@ farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
 	min = sorted[labelled.n - count];
 	for (Size i = 0; i < labelled.n; i++)
 		count -= chosen[i] = labelled.squares[i] > min;
-	/* among equally far rows at the limit, the first ones are chosen */
+	/* The first of equally far rows at the limit are chosen. */
 	for (Size i = 0; i < labelled.n && count > 0; i++)
 		if (labelled.squares[i] == min)
 			count -= chosen[i] = true;
 	return rows_of_operator(chosen_rows(rows, chosen));
 }
 
+/* Returns the clusters of an operator, followed by more clusters. */
 static fc_codebook *
 appended(const fc_operator_header *op, const fc_operator_header *more)
 {
@@ -428,6 +445,10 @@ appended(const fc_operator_header *op, const fc_operator_header *more)
 							 fits[0].k + fits[1].k, fits[0].d);
 }
 
+/*
+ * Returns the serving clusters in the coordinates of the training. Raises an
+ * error that names the option `how` if there are none.
+ */
 static fc_operator_header *
 clusters_to_keep(const training *t, const group_fit *fit,
 				 const fc_weighted_rows *rows, const char *how)
@@ -480,6 +501,10 @@ fit_frozen(const training *t, group_fit *fit, const fc_weighted_rows *rows,
  */
 #define PINNED_ROUNDS	5
 
+/*
+ * Returns the rows whose nearest cluster is not one of the first `pins`, which
+ * are pinned; NULL if there are none.
+ */
 static const fc_weighted_rows *
 rows_of_others(const fc_operator_header *op, const fc_weighted_rows *rows,
 			   Size pins)

@@ -32,6 +32,26 @@
 /* Maximum number of rows of the uniform sample. A guess. */
 #define MAX_SAMPLE_ROWS	1e6
 
+/*
+ * Minimum number of rows of the uniform sample, in total and per cluster
+ * (ROWS_PER_CLUSTER). Units and candidates of a larger one are more precise,
+ * and its search takes longer. Guesses.
+ */
+#define MIN_SAMPLE_ROWS	20000.0
+#define ROWS_PER_CLUSTER	50
+
+/*
+ * Factor on the number of rows drawn if only complete rows are kept. With a
+ * smaller one, a second scan reads all rows more often. A guess.
+ */
+#define ROWS_PER_COMPLETE_ROW	8
+
+/*
+ * Share of the wanted rows below which a sample is drawn again, from all rows.
+ * With a larger one, more trainings read the relation twice. A guess.
+ */
+#define MIN_SAMPLE_SHARE	0.25
+
 /* Sampled rows per micro-cluster, enough to estimate its extent. A guess. */
 #define ROWS_PER_MICRO_CLUSTER	50
 
@@ -40,6 +60,14 @@
  * than a larger sample would. A guess.
  */
 #define FAST_ROWS_PER_CLUSTER	20.0
+
+/*
+ * Coefficient of variation of the squared distances of rows from their mean
+ * above which rows have a heavy tail: a normal law has sqrt(2 / d). With a
+ * larger one, samples lack the few rows that determine the SSE; with a smaller
+ * one, more trainings search twice (bench/defaults.py).
+ */
+#define HEAVY_TAIL	1.5
 
 Size
 rows_in_budget(double size, Size used, Size of_number, Size dimension)
@@ -78,7 +106,8 @@ static double
 unlimited_rows(const training *t)
 {
 	return Min(MAX_SAMPLE_ROWS, given_or(t->options->sample_rows,
-										 Max(20000.0, rows_of_clusters(t, 50))));
+										 Max(MIN_SAMPLE_ROWS,
+											 rows_of_clusters(t, ROWS_PER_CLUSTER))));
 }
 
 double
@@ -92,14 +121,6 @@ sample_is_cut(const training *t)
 {
 	return wanted_rows(t) < Min(unlimited_rows(t), t->estimate);
 }
-
-/*
- * Coefficient of variation of the squared distances of rows from their mean
- * above which rows have a heavy tail: a normal law has sqrt(2 / d). With a
- * larger one, samples lack the few rows that determine the SSE; with a smaller
- * one, more trainings search twice (bench/defaults.py).
- */
-#define HEAVY_TAIL	1.5
 
 /* ---- the plan of a scan ---- */
 
@@ -205,8 +226,8 @@ every_nth_row(const fc_weighted_rows *rows, Size step, Size max)
 
 /*
  * Returns the importance of each row. As the variance is that of the rows, the
- * importances have the mean 1 and half of the variation of the squared
- * distances.
+ * importances have the mean 1 and half the coefficient of variation of the
+ * squared distances.
  */
 static double *
 relative_importances(const fc_weighted_rows *rows)
@@ -402,7 +423,8 @@ sample_of_source(const training *t, const train_source *given, Size dim,
 	if (source.complete != NULL)
 		source.filter = psprintf("%s AND %s", source.filter, source.complete);
 	source.group_by = NULL;
-	picked = scan_text(&source, (source.complete == NULL ? 1 : 8) * size,
+	picked = scan_text(&source,
+					   (source.complete == NULL ? 1 : ROWS_PER_COMPLETE_ROW) * size,
 					   t->estimate, t->options->seed);
 	every = scan_text(&source, INFINITY, 0, t->options->seed);
 	rows = drawn_rows(t, given, dim, picked, size);
@@ -411,7 +433,7 @@ sample_of_source(const training *t, const train_source *given, Size dim,
 	 * Draw from all rows if there are far fewer rows than outdated statistics
 	 * of the planner indicate.
 	 */
-	if (strcmp(picked, every) != 0 && (rows == NULL || rows->n < size / 4))
+	if (strcmp(picked, every) != 0 && (rows == NULL || rows->n < MIN_SAMPLE_SHARE * size))
 		rows = drawn_rows(t, given, dim, every, size);
 	if (rows == NULL)
 		reject_no_rows(t);

@@ -86,6 +86,16 @@ fixed_clusters(const training *t, const fc_operator_header *old, Size *count)
 	return fixed;
 }
 
+/* Sets the numbers of the clusters of a group; NULL: their order. */
+static void
+set_cluster_numbers(group_fit *fit, int32 *numbers)
+{
+	if (fit->micro != NULL)
+		number_regions(fit, numbers);
+	else
+		fit->op = renumbered(fit->op, numbers);
+}
+
 /*
  * Gives clusters the numbers and the identities of the old ones that they
  * continue, and sets the share of rows whose label changed.
@@ -122,10 +132,7 @@ continue_clusters(const training *t, group_fit *fit, const fc_weighted_rows *row
 							 fixed, fixed_count);
 		numbers = continued_numbers(old->op, row, k, fixed_count);
 	}
-	if (fit->micro != NULL)
-		number_regions(fit, numbers);
-	else
-		fit->op = renumbered(fit->op, numbers);
+	set_cluster_numbers(fit, numbers);
 	if (numbers == NULL)
 		numbers = cluster_numbers_of(fit->op, &k);
 	result->churn = changed_labels(&labels, numbers, before);
@@ -240,10 +247,7 @@ measure_group(const training *t, group_fit *fit,
 												   rows_by_distance(other_group, fit->op, false),
 												   fit->op->k, 0));
 
-		if (fit->micro != NULL)
-			number_regions(fit, numbers);
-		else
-			fit->op = renumbered(fit->op, numbers);
+		set_cluster_numbers(fit, numbers);
 		numbers = cluster_numbers_of(fit->op, &k);
 		result.identities = continued_identities(t, numbers, k, NULL, NULL);
 	}
@@ -254,8 +258,9 @@ measure_group(const training *t, group_fit *fit,
 						 DISTANCE_QUANTILES);
 
 	/*
-	 * weights from the sample, if no scan has counted the rows, or if it has
-	 * all rows: a scan counts them before it moves the centroids
+	 * Take the weights from the sample if no scan has counted the rows, or if
+	 * the sample contains all rows: a scan counts them before it moves the
+	 * centroids.
 	 */
 	if ((isnan(fit->objective) || (int64) rows->n == fit->n) && fit->micro == NULL)
 		fit->op = with_weights(fit->op, result.profile.weights);

@@ -61,7 +61,7 @@ SELECT k, max(ratio) <= 1 + 1e-9 AS never_worse
           FROM (VALUES (2), (20), (300)) t (k), generate_series(1, 2) seed) r
  GROUP BY k ORDER BY k;
 
--- With groups, too.
+-- A thorough search of groups is never worse, either.
 CREATE TABLE grouped AS SELECT row_number() OVER () % 3 AS kind, x FROM far_rows LIMIT 30000;
 ANALYZE grouped;
 SELECT count(train('grouped ' || effort, 'grouped', 'x', 8, 'kmeans',

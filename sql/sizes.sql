@@ -1,5 +1,5 @@
--- The size of a cluster is the number of rows to which predict gives its number, also in tables of
--- which the training samples only a part: the stored centroids are those whose rows it counted.
+-- The size of a cluster is the number of rows to which predict gives its number, even if the
+-- training samples only a part of the table: the rows of the stored centroids were counted.
 SELECT setseed(0.5);
 CREATE TABLE counted AS SELECT i % 3 AS shop, random() + random() AS x, random() * random() AS y,
        CASE WHEN i % 10 > 0 THEN random() + i % 4 END AS z
@@ -26,7 +26,7 @@ SELECT * FROM sizes('{x,y}', 2);
 SELECT * FROM sizes('{x,y}', 5);
 SELECT * FROM sizes('{x,y}', 20);
 SELECT * FROM sizes('{x,y}', 100);
--- A retrain that keeps its clusters, NULLs, and models with groups.
+-- Sizes are also exact after a retrain that keeps its clusters, with NULLs, and with groups.
 SELECT retrain('counted', '{"quiet": true, "seed": 5}') > 0 AS retrained;
 SELECT count(*) AS k, count(*) FILTER (WHERE m.size = c.n) AS same_size
   FROM model_clusters m

@@ -11,9 +11,9 @@ my $runs = $ENV{NAMES_RUNS} // 4;
 my $steps = $ENV{NAMES_STEPS} // 12;
 my $seed = $ENV{NAMES_SEED} // 1;
 
-# Least share of the rows of both clusters that a pair beyond doubt shares.
+# Minimum share of the rows of each of two clusters that both have, if the pair is beyond doubt.
 my $sure = 0.75;
-# Share of rows up to which a cluster has no rows of another cluster, or of a place.
+# Share of its rows up to which a cluster counts as having none of another cluster or of a place.
 my $foreign = 0.05;
 
 # Places far apart in the plane; depth and colour depend on the place, too.

@@ -1,10 +1,12 @@
 /*
- * encode_fn.c - encode_row, category_of, and functions for the scans of train, which encode
- * rows as coordinates. A call site keeps the last encoder, prepared, and the
- * readers of the rows' columns. The encoder is recognised by its digest or, if
- * it is TOASTed, by its TOAST pointer. When the user changes, the columns are
- * looked up again, because casts of columns may run code of another role.
- * PL/pgSQL keeps call sites until the transaction ends.
+ * encode_fn.c - encode_row, category_of, and the functions that encode rows as
+ * coordinates in the scans of train
+ *
+ * A call site keeps the last encoder, prepared, and the readers of the rows'
+ * columns. The encoder is recognised by its digest or, if it is TOASTed, by its
+ * TOAST pointer. When the user changes, the columns are looked up again,
+ * because casts of columns may run code of another role. PL/pgSQL keeps call
+ * sites until the transaction ends.
  */
 #include "postgres.h"
 
@@ -158,8 +160,9 @@ fastclust_encode_row(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (encoder, column, value). Returns the category that equals the text of
- * a value; NULL if there is none, or no such column of categories.
+ * Takes (encoder, column, value). Returns the category that equals the value,
+ * which is a text. Returns NULL if there is none, or if the encoder has no such
+ * column of categories.
  */
 PG_FUNCTION_INFO_V1(fastclust_category_of);
 Datum

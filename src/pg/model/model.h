@@ -246,13 +246,14 @@ extern const double *vector_in_model(FunctionCallInfo fcinfo, model_call_state *
 									 const served_model *model, Datum x);
 
 /*
- * rows_by_distance matches clusters by distance; near: only if one is the nearest
- * of its version to the other. continued_rows matches them by the rows that
- * they share: `labels` has the labels of the same rows, by the new operator and
- * by the old one, both without numbers. `moved` is the new operator in the
- * coordinates of the old one; its centroids match clusters that have no rows.
- * It is ignored if it is NULL, or if it has not the clusters of `labels`. The first
- * `fixed_count` new clusters are known to continue the old clusters fixed[j].
+ * rows_by_distance matches clusters by the distance of their centroids. near:
+ * only pairs of which at least one cluster is the nearest of its version to the
+ * other. continued_rows matches them by the rows that they share: `labels` has
+ * the labels of the same rows, by the new operator and by the old one, both
+ * without numbers. `moved` is the new operator in the coordinates of the old
+ * one; its centroids match clusters that have no rows. It is ignored if it is
+ * NULL, or if it does not have the clusters of `labels`. The first `fixed_count`
+ * new clusters are known to continue the old clusters fixed[j].
  *
  * Both return, for each new cluster, the index of the old cluster that it
  * continues, or -1. No index occurs twice. They return NULL if the operators

@@ -98,16 +98,15 @@ finder_of_groups(FunctionCallInfo fcinfo)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 				errmsg("groups of type %s are compared as texts", format_type_be(given)),
 				errhint("Pass the text of the value."));
-	type.strict = false;		/* values are compared, as their places are
-								 * needed */
+	type.strict = false;		/* places are needed, so values are compared */
 	finder = make_group_finder(&type, given, NULL, fcinfo->flinfo->fn_mcxt);
 	set_groups(finder, PG_GETARG_ARRAYTYPE_P(0));
 	return finder;
 }
 
 /*
- * (groups, value): returns the place of the group that equals the value, from
- * 1; NULL if there is none. The groups must be constants of the query.
+ * Takes (groups, value). Returns the place of the group that equals the value,
+ * from 1; NULL if there is none. The groups must be constants of the query.
  */
 PG_FUNCTION_INFO_V1(fastclust_group_place);
 Datum
@@ -124,8 +123,9 @@ fastclust_group_place(PG_FUNCTION_ARGS)
 }
 
 /*
- * (model, version, value): returns the text of the group that the value names;
- * of the value itself if there is no such group, or if the model has none.
+ * Takes (model, version, value). Returns the text of the group that equals the
+ * value; the text of the value itself if there is no such group, or if the
+ * model has no groups. A NULL version is the current one.
  */
 PG_FUNCTION_INFO_V1(fastclust_group_of);
 Datum
@@ -354,9 +354,17 @@ cluster_numbers_of(const fc_operator_header *header, Size *count)
 #define RIVAL_SHARE	0.8
 
 /*
- * Returns the contingency table of the labels (new x old), in which a pair of
- * near clusters (near[j], NULL: none) has a negligible weight, and the pair of
- * a fixed cluster is the only one. Returns NULL if it is too large.
+ * Weight that is added to pairs of near clusters, as a fraction of all rows, so
+ * that pairs which share no rows are matched, too. A larger one outweighs
+ * shared rows. A guess.
+ */
+#define NEAR_PAIR_WEIGHT	1e-9
+
+/*
+ * Returns the contingency table of the labels (new x old), or NULL if it is too
+ * large. Pairs of near clusters (j and near[j]; near may be NULL) get
+ * NEAR_PAIR_WEIGHT. The fixed old clusters are paired with the first new ones,
+ * and with no others.
  */
 static double *
 weighted_pairs(const two_labellings *labels, const int32 *near,
@@ -369,7 +377,7 @@ weighted_pairs(const two_labellings *labels, const int32 *near,
 
 	for (Size j = 0; counts != NULL && near != NULL && j < k_new; j++)
 		if (near[j] >= 0)
-			counts[j * k_old + (Size) near[j]] += 1e-9 * total;
+			counts[j * k_old + (Size) near[j]] += NEAR_PAIR_WEIGHT * total;
 	for (Size p = 0; counts != NULL && p < fixed_count; p++)
 	{
 		memset(counts + p * k_old, 0, k_old * sizeof(double));

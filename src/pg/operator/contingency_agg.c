@@ -23,7 +23,7 @@
 
 /*
  * Returns an empty table in the memory of the aggregate. charged: size in bytes
- * of the table that it replaces, or 0.
+ * of another table that exists as long as this one is filled, or 0.
  */
 static fc_contingency *
 new_table(FunctionCallInfo fcinfo, Size charged, Size capacity)
@@ -86,8 +86,9 @@ label_types(FunctionCallInfo fcinfo)
 }
 
 /*
- * Returns the label in argument n: an integer itself, or the hash of another
- * value, so that values are the same label if their type holds them equal.
+ * Returns the label in argument n: an integer itself, or the 64-bit hash of
+ * another value. Values that their type holds equal are one label; different
+ * values with the same hash are, too, which is too rare to matter.
  */
 static int64
 label_argument(FunctionCallInfo fcinfo, int n)

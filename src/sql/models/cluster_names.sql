@@ -1,6 +1,6 @@
 
--- Names that users give to clusters. A name belongs to the identity of its cluster, which the
--- clusters that continue it in later versions share.
+-- Names that users give to clusters. A name belongs to the identity of its cluster. Clusters of
+-- later versions that continue this cluster have the same identity.
 
 -- Returns a regular expression for a control character: one that terminals execute, or that changes
 -- the direction or the lines of a text. Of C1 and Unicode, only UTF-8 has these codes.

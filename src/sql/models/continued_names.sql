@@ -1,12 +1,12 @@
 
--- Names from version to version: a name belongs to the identity of its cluster, which a cluster of
--- the next version has that continues it
+-- Names from version to version: a name belongs to the identity of its cluster. If a cluster of the
+-- next version continues this cluster, it has the same identity, and so the same name.
 
 -- Gives the clusters of a version that is not current yet the identities of the clusters of the
 -- current one with which they share their rows. This is for versions whose centroids cannot be
--- compared, because their columns or encoders differ; `rows` has the FROM and WHERE clauses for
--- some rows of the relation, with the alias t. Clusters remain new if the current version cannot
--- read these rows.
+-- compared, because their columns or encoders differ. `made` is the new version, `scanned` its
+-- relation; `rows` has the FROM and WHERE clauses for some rows of the relation, with the alias t.
+-- Clusters remain new if the current version cannot read these rows.
 CREATE FUNCTION fastclust_internal.continue_by_rows(id bigint, made integer,
         scanned regclass, rows text)
     RETURNS void
@@ -60,7 +60,8 @@ EXCEPTION
 END
 $$;
 
--- Warns about named clusters of the current version that no cluster of another version continues.
+-- Warns about named clusters of the current version that no cluster of the version `made`
+-- continues.
 CREATE FUNCTION fastclust_internal.warn_lost_names(id bigint, made integer) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE

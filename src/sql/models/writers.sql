@@ -51,7 +51,7 @@ DECLARE
 BEGIN
     IF lock_name(key, false, false) THEN
         RETURN;
-    -- the lock of a prepared transaction, which has no pid, is an error as well
+    -- A prepared transaction, whose lock has no pid, counts as another role.
     ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
                    WHERE l.locktype = 'object'
                      AND l.classid =
@@ -126,7 +126,8 @@ BEGIN
             RAISE undefined_object USING
                 MESSAGE = format('model "%s" was dropped or renamed concurrently', model_name);
         END IF;
-        IF is_member(caller, stored.owner_id) THEN    -- checked again after a wait
+        -- The owner may have changed during the wait.
+        IF is_member(caller, stored.owner_id) THEN
             RETURN stored;
         END IF;
     END IF;
@@ -234,11 +235,11 @@ BEGIN
 END
 $$;
 
--- Returns the identity of the cluster of `before` that each cluster of `after` continues; an element
--- is NULL if there is none. Both are the same group of two versions of a model. Clusters are matched
--- by the rows that they share: rows[i] rows have the label a[i] in `before` and b[i] in `after`.
--- Without these lists they are matched by their centroids, and the result is NULL if the versions
--- have other coordinates.
+-- Returns the identity of the cluster of `before` that each cluster of `after` continues, by
+-- ascending number; an element is NULL if there is none. Both are the same group of two versions of
+-- a model. Clusters are matched by the rows that they share: rows[i] rows have the label a[i] in
+-- `before` and b[i] in `after`. If these lists are NULL, clusters are matched by their centroids,
+-- and the result is NULL if the versions have other coordinates.
 CREATE FUNCTION fastclust_internal.continued_identities(before stored_versions,
         after stored_versions, a integer[], b integer[], rows double precision[])
     RETURNS bigint[]
@@ -262,9 +263,9 @@ BEGIN
 END
 $$;
 
--- Returns the identities of `after`, of which some become identities of `before`, so that names
--- follow the clusters to a version that was made on another path. This happens where both
--- identities are in one of the versions only, and no user has named the cluster of `after`.
+-- Returns the identities of `after`, so that names follow the clusters of `before` to a version
+-- that was made on another path. A cluster takes the identity of the cluster that it continues,
+-- unless a user has named the cluster of `after`, or one of the two identities is in both versions.
 CREATE FUNCTION fastclust_owner.joined_identities(before stored_versions, after stored_versions)
     RETURNS bigint[]
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$

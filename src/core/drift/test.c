@@ -133,10 +133,7 @@ rows_of_column(const fc_drift_sides *sides, int side, size_t j)
 	return rows_of_side(sides, side) - imputed_rows(sides, side, j);
 }
 
-/*
- * Returns the number of rows of a side in a cell of column j, without rows with
- * a NULL.
- */
+/* Returns a side's number of rows in a cell of column j, without NULLs. */
 static double
 rows_of_cell(const fc_drift_sides *sides, int side, size_t j, size_t cell)
 {
@@ -634,12 +631,13 @@ test_means(const fc_drift_sides *sides, test_set *result)
 		return;
 	for (size_t j = 0; j < sides->spec->dim; j++)
 	{
-		double		p = kind_of_column(sides, j) == COARSE
-		? test_mean(sides, j, &shift) : 1.0;
+		double		p = (kind_of_column(sides, j) == COARSE
+						 ? test_mean(sides, j, &shift) : 1.0);
 
-		if (p < min)
-			result->effect = shift;
-		min = fmin(min, p);
+		if (!(p < min))
+			continue;
+		min = p;
+		result->effect = shift;
 	}
 	result->p = fmin(1.0, tests * min);
 }
@@ -792,17 +790,12 @@ describe_move(const fc_drift_sides *sides, fc_drift_move *move)
 	double		min = min_deviation(sides->sketch[0], move->column);
 	double		mean[2];
 	double		deviation[2];
-	double		before;
-	double		after;
 
 	for (int side = 0; side < 2; side++)
-		moments_of_side(sides, side, move->column, &mean[side],
-						&deviation[side]);
-	before = deviation[0];
-	after = deviation[1];
-	move->shift = (mean[1] - mean[0]) / (before > min ? before : 1.0);
-	move->spread = before > min ? after / before
-		: after > min ? INFINITY
+		moments_of_side(sides, side, move->column, &mean[side], &deviation[side]);
+	move->shift = (mean[1] - mean[0]) / (deviation[0] > min ? deviation[0] : 1.0);
+	move->spread = deviation[0] > min ? deviation[1] / deviation[0]
+		: deviation[1] > min ? INFINITY
 		: 1.0;
 }
 

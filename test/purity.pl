@@ -230,7 +230,7 @@ my %READ_HERE = map { $_ => 1 } (
 	'encode/read_value.c reader->label',	# columns, whose type the reader knows
 	'live/live_changes.c "x"', 'sketch/sketch_agg.c "x"',	# the reader knows the type
 	'model/model_row.c "x"',	# VARIADIC float8[]
-	'model/model_tools.c "counts"', 'model/model_tools.c "numbers"', 'model/version_fits.c "distance_quantiles"', 'operator/fit_fn.c "places"');
+	'model/version_fits.c "distance_quantiles"');
 
 # Returns arguments that are not read with read_vector_argument, although they may have pgvector's
 # types.

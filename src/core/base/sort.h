@@ -22,8 +22,7 @@ void		fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch);
  * sorted by hash. The order depends only on the bytes of the rows, row_bytes
  * each. items must have space for 2 n items.
  */
-void
-			fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items);
+void		fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items);
 
 /*
  * Sets *distinct to the number of distinct rows among n, by their hashes, or

@@ -280,22 +280,18 @@ fc_clip(double x, double lower, double upper)
 void		fc_set_up(fc_decoding *d);
 
 /* atoms.c */
-void
-			fc_point_features(const fc_decoding *d, const double *center, size_t count,
+void		fc_point_features(const fc_decoding *d, const double *center, size_t count,
 							  size_t first, size_t width, double *cosine, double *sine);
 void		fc_features(const fc_decoding *d, const double *center,
 						const double *variance, size_t count, size_t first,
 						size_t width, double *cosine, double *sine);
-void
-			fc_gram(fc_decoding *d, const double *center, const double *variance,
+void		fc_gram(fc_decoding *d, const double *center, const double *variance,
 					size_t count, double *cosine, double *sine, double *gram, double *rhs);
 void		fc_gram_of_mixture(fc_decoding *d, const fc_mixture *mixture);
 double		fc_residual(fc_decoding *d, const fc_mixture *mixture);
 void		fc_fit_weights(fc_decoding *d, fc_mixture *mixture);
-void
-			fc_mixture_take(const fc_decoding *d, fc_arena *arena, fc_mixture *mixture);
-void
-			fc_mixture_copy(const fc_decoding *d, const fc_mixture *from, fc_mixture *to);
+void		fc_mixture_take(const fc_decoding *d, fc_arena *arena, fc_mixture *mixture);
+void		fc_mixture_copy(const fc_decoding *d, const fc_mixture *from, fc_mixture *to);
 void		fc_mixture_append(const fc_decoding *d, const double *center,
 							  fc_mixture *mixture);
 void		fc_mixture_remove(const fc_decoding *d, fc_mixture *mixture, size_t atom);
@@ -351,8 +347,7 @@ size_t		fc_highest_start(fc_decoding *d, int iterations, double tolerance);
 
 /* refine.c */
 void		fc_refine_take(fc_decoding *d, fc_arena *arena);
-size_t
-			fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t count);
+size_t		fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t count);
 double		fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count,
 							   const double *x, double *gradient);
 double		fc_refine(fc_decoding *d, fc_width_mode mode, int iterations,
@@ -382,8 +377,7 @@ void		fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture);
 /* density.c */
 void		fc_density_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_density_points(fc_decoding *d, const fc_mixture *mixture);
-size_t
-			fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified);
+size_t		fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified);
 void		fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
 							  double margin, int iterations);
 

@@ -198,8 +198,7 @@ void		fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
  * be unpacked, of the prepared spec, and wide if 32 bits do not suffice.
  * Returns FC_EVALUE if a value is not finite.
  */
-fc_status
-			fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
+fc_status	fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
 							   const float *floats, fc_drift_counts *counts);
 
 /*

@@ -83,8 +83,7 @@ typedef struct fc_wave_test
  * is the scale of the spec or, if the spec has no scale, the standard
  * deviation of the training rows.
  */
-void
-			fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows,
+void		fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows,
 							const fc_wave_null *null, fc_arena *arena, fc_wave_test *test);
 
 /*

@@ -221,19 +221,16 @@ void		fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena
 size_t		fc_rules_leaves(const fc_rule_tree *tree, uint32_t *leaves);
 
 /* Returns the index of the leaf that row i reaches. */
-size_t
-			fc_rules_leaf(const fc_rule_tree *tree, const fc_labelled *rows, size_t i);
+size_t		fc_rules_leaf(const fc_rule_tree *tree, const fc_labelled *rows, size_t i);
 
 /* Returns true if row i meets a short rule. */
-bool
-			fc_rules_meets(const fc_short_rule *rule, const fc_labelled *rows, size_t i);
+bool		fc_rules_meets(const fc_short_rule *rule, const fc_labelled *rows, size_t i);
 
 /*
  * Returns the label that the rules predict for row i, or -1 if no rule
  * applies.
  */
-int32_t
-			fc_rules_label(const fc_rule_tree *tree, const fc_labelled *rows, size_t i);
+int32_t		fc_rules_label(const fc_rule_tree *tree, const fc_labelled *rows, size_t i);
 
 /*
  * A condition of a rule: lower < x[axis] <= upper, in the units shown to

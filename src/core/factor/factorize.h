@@ -179,8 +179,7 @@ void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
  * Stores the factors of a training product as floats; the scale is spread
  * evenly over the factors.
  */
-void
-			fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);
+void		fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);
 
 /*
  * Returns || W^(1/2) (U - V) || / || W^(1/2) U ||, where V is the product of

@@ -38,8 +38,7 @@ typedef struct fc_omp
 	uint32_t   *chosen[2];
 } fc_omp;
 
-void
-			fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit);
+void		fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit);
 
 /*
  * A line (row or column) of a sparse matrix: indices in ascending order, and
@@ -62,8 +61,7 @@ typedef struct fc_line
  * `capacity` entries, sorted by column, and returns their number. n must be at
  * most 2^20; a line has at most 512 entries.
  */
-size_t
-			fc_omp_line(fc_omp *pursuit, const double *b, size_t entries,
+size_t		fc_omp_line(fc_omp *pursuit, const double *b, size_t entries,
 						const fc_line *old, size_t capacity, uint32_t *column, double *value);
 
 /*
@@ -181,8 +179,7 @@ const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t coun
  *
  * factors: allocated by fc_factors_take; their entries are overwritten.
  */
-void
-			fc_hierarchical(const fc_target *target, const fc_palm_options *options,
+void		fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 							fc_arena *arena, fc_factors *factors, fc_palm_result *result);
 
 /*
@@ -196,8 +193,7 @@ void
  * work is done on U'. *factors receives log2(min(k, d)) factors, rounded up;
  * vectors between them have at most 2 min(k, d) values.
  */
-void
-			fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors);
+void		fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors);
 
 /*
  * Computes U = left right, left k x rank, right rank x d with orthonormal

@@ -89,8 +89,7 @@ typedef struct fc_qkmeans_options
 fc_qkmeans_options fc_qkmeans_defaults(void);
 
 /* Returns the number of factors that the options imply. */
-size_t
-			fc_qkmeans_factors(size_t k, size_t d, const fc_qkmeans_options *options);
+size_t		fc_qkmeans_factors(size_t k, size_t d, const fc_qkmeans_options *options);
 
 /*
  * Returns the estimated number of multiply-adds of QK-means on n rows, without
@@ -103,8 +102,7 @@ double		fc_qkmeans_operations(size_t n, size_t k, size_t d,
  * Returns an upper estimate of the number of bytes that QK-means takes from
  * the arena, including its result.
  */
-size_t
-			fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options);
+size_t		fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options);
 
 /*
  * Runs QK-means. start has k x d centroids; offset (d values) becomes the
@@ -121,8 +119,7 @@ void		fc_qkmeans(const double *start, const double *offset, size_t k, size_t d,
  * Runs iteration 0 alone: factors the start and measures the product in one
  * scan. *factors points into the arena.
  */
-void
-			fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d,
+void		fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d,
 						   const fc_row_source *source, const fc_qkmeans_options *options,
 						   fc_arena *arena, fc_factors *factors, fc_qkmeans_step *step);
 
@@ -241,8 +238,7 @@ typedef struct fc_trials
  * the product with the lowest SSE. options->warm_factors receives the close
  * product, in the arena, or NULL if there is no such product.
  */
-void
-			fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
+void		fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 							  const fc_row_source *sample, const fc_trials *trials,
 							  fc_arena *arena, fc_qkmeans_options *options);
 

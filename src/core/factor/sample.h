@@ -43,8 +43,7 @@ size_t		fc_measured_rows(size_t n, size_t k);
  * offset. Copies fc_measured_rows rows, at even intervals of this order, to
  * `measured`. Returns FC_EFAR if fc_order_rows does.
  */
-fc_status
-			fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k,
+fc_status	fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k,
 							 const fc_start_options *options, fc_arena *arena,
 							 fc_ordering *ordering, double *start, double *measured);
 
@@ -63,8 +62,7 @@ double		fc_greatest_magnitude(const double *points, const double *offset,
  * in memory rounds like one by lloyd_step_agg. Returns FC_EFORMAT if the
  * factors are too large for floats.
  */
-fc_status
-			fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
+fc_status	fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
 						 double *sse, double *weights, double *means);
 
 /*
@@ -72,8 +70,7 @@ fc_status
  * go by a hash of their values, so that the order of x does not matter. Sets
  * *found to the number of rows found.
  */
-fc_status
-			fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count,
+fc_status	fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count,
 							 fc_arena *arena, double *rows, size_t *found);
 
 #endif							/* FC_FACTOR_SAMPLE_H */

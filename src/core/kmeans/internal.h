@@ -54,8 +54,7 @@ void		fc_kmeans_pack_nearest(const float *packed, size_t d,
  * Sets best[r] and label[r] of FC_PACK rows to the min and argmin over j of
  * ||x_r - c_j||^2.
  */
-void
-			fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids,
+void		fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids,
 								   size_t k, float *best, int32_t *label);
 
 /* Sets distance[r] of FC_PACK rows to ||x_r - c||^2. */
@@ -335,8 +334,7 @@ void		fc_kmeans_assign(fc_kmeans_work *w);
  * centroids, but w->sse and w->weight to the clusters before the last
  * assignment.
  */
-int
-			fc_kmeans_descend(fc_kmeans_work *w, int steps, double tolerance, double beat);
+int			fc_kmeans_descend(fc_kmeans_work *w, int steps, double tolerance, double beat);
 
 /*
  * Computes from w->label the weight of each cluster, w->near (squared

@@ -104,8 +104,7 @@ void		fc_codes_multiply(const fc_codes *codes, const uint8_t *rows, size_t n,
  * rounding in float. Sets *lowest to the lowest of the lower bounds, and
  * returns the lowest of the upper bounds.
  */
-float
-			fc_codes_bound(const fc_codes *codes, const fc_coded_row *row, size_t first,
+float		fc_codes_bound(const fc_codes *codes, const fc_coded_row *row, size_t first,
 						   size_t count, const int32_t *dots, float *lower, float *lowest);
 
 /*

@@ -29,8 +29,7 @@ typedef struct fc_product
 	size_t		lda;			/* row stride of A as stored; 0: no gaps */
 } fc_product;
 
-void
-			fc_multiply(const fc_product *p, const double *a, const double *b, double *c);
+void		fc_multiply(const fc_product *p, const double *a, const double *b, double *c);
 void		fc_multiply_float(const fc_product *p, const float *a, const float *b,
 							  float *c);
 
@@ -46,8 +45,7 @@ void		fc_dots(const float *a, size_t rows, const float *b, size_t count, size_t 
  * without gaps. The transposed form adds A' A; A is then k x n, with row
  * stride lda.
  */
-void
-			fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c);
+void		fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c);
 void		fc_rank_update_transposed(size_t n, size_t k, const double *a,
 									  size_t lda, double *c);
 

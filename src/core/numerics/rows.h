@@ -46,8 +46,7 @@ fc_row_square(const float *x, size_t d)
  * Computes out = x - offset rounded to float (a NULL offset stands for 0);
  * returns ||x - offset||^2 in double.
  */
-double
-			fc_shift_row(const double *x, const double *offset, size_t d, float *out);
+double		fc_shift_row(const double *x, const double *offset, size_t d, float *out);
 
 /* Returns x . v in double. */
 double		fc_row_product(const double *x, const float *v, size_t d);

@@ -79,8 +79,7 @@ void		fc_operator_centroids(const fc_operator *op, const double *center,
  * the arena. Returns FC_EFORMAT if two numbers are equal or one is outside 0
  * .. FC_MAX_NUMBERS - 1.
  */
-fc_status
-			fc_operator_renumber(const fc_operator *source, const int32_t *numbers,
+fc_status	fc_operator_renumber(const fc_operator *source, const int32_t *numbers,
 								 fc_arena *arena, fc_operator *op);
 
 /*

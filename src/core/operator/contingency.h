@@ -45,15 +45,13 @@ void		fc_contingency_init(size_t capacity, fc_contingency *table);
  * Adds `count` to the cell of labels (a, b). The caller keeps the table at
  * most 3/4 full. Returns FC_EOVERFLOW if the cell would exceed FC_MAX_ROWS.
  */
-fc_status
-			fc_contingency_add(fc_contingency *table, int64_t a, int64_t b, int64_t count);
+fc_status	fc_contingency_add(fc_contingency *table, int64_t a, int64_t b, int64_t count);
 
 /*
  * Adds the counts of source to target, which must have room. Returns
  * FC_EOVERFLOW if a cell would exceed FC_MAX_ROWS.
  */
-fc_status
-			fc_contingency_merge(fc_contingency *target, const fc_contingency *source);
+fc_status	fc_contingency_merge(fc_contingency *target, const fc_contingency *source);
 
 /* Lists the used cells, sorted by (a, b); cells has space for table->used. */
 void		fc_contingency_list(const fc_contingency *table, fc_arena *arena,

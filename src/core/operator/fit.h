@@ -123,8 +123,7 @@ typedef struct fc_quality
  * other cluster. centroids: k x d. worst (k, or NULL) receives the maximum of
  * each cluster.
  */
-double
-			fc_davies_bouldin(const double *centroids, size_t k, size_t d,
+double		fc_davies_bouldin(const double *centroids, size_t k, size_t d,
 							  const double *weights, const double *sums, double *worst);
 
 /*

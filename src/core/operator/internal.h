@@ -49,15 +49,13 @@ const double *fc_operator_score_double(const fc_operator *op, const double *x,
  * Computes V (x - o), and stores it in the scratch space after the d floats of
  * the shifted row x - o.
  */
-fc_scored
-			fc_operator_score(const fc_operator *op, const double *x, float *scratch);
+fc_scored	fc_operator_score(const fc_operator *op, const double *x, float *scratch);
 
 /*
  * Computes V (x - o) like fc_operator_score, but from a shifted row that is
  * already at the start of the scratch space; square is its squared length.
  */
-fc_scored
-			fc_operator_score_shifted(const fc_operator *op, double square, float *scratch);
+fc_scored	fc_operator_score_shifted(const fc_operator *op, double square, float *scratch);
 
 /* Returns true for a codebook without exact centroids. */
 static inline bool
@@ -163,15 +161,13 @@ void		fc_block_empty(const float *block, size_t rows, float *out);
  * Computes y (rows x FC_BLOCK_ROWS) = A x (columns x FC_BLOCK_ROWS); squares
  * (FC_BLOCK_ROWS, or NULL) receive ||y||^2 per lane.
  */
-void
-			fc_block_apply(const fc_factor *a, const float *x, float *y, float *squares);
+void		fc_block_apply(const fc_factor *a, const float *x, float *y, float *squares);
 
 /*
  * Computes y = A x for FC_BLOCK_ROWS rows x, but stores for each row only its
  * two lowest scores half_norms[j] - y_j and the index j of the lowest.
  */
-void
-			fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
+void		fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
 							float *lowest, float *second, int32_t *label);
 
 /* ---- products in double ---- */
@@ -204,8 +200,7 @@ typedef struct fc_operator_block8
 	float	   *rows;			/* FC_BLOCK8 x d: rows of the product */
 } fc_operator_block8;
 
-fc_operator_block8
-			fc_operator_block8_work(const fc_operator *op, float *scratch);
+fc_operator_block8 fc_operator_block8_work(const fc_operator *op, float *scratch);
 
 /*
  * Computes `count` <= FC_BLOCK8 rows of the product from `first` on, as rows

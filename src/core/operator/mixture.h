@@ -28,8 +28,7 @@
  * has fc_operator_scratch floats. The sum of p is 1 up to k roundings. Cost: k
  * distances.
  */
-void
-			fc_operator_responsibilities(const fc_operator *op, const double *spreads,
+void		fc_operator_responsibilities(const fc_operator *op, const double *spreads,
 										 const double *x, fc_scratch scratch, double *p);
 
 /*

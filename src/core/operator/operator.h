@@ -325,15 +325,13 @@ void		fc_operator_project(const fc_operator *op, const float *x,
  * row of V within the rounding bound of the nearest. If there are many such
  * rows, the scores are computed again in double, which leaves few.
  */
-size_t
-			fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch);
+size_t		fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch);
 
 /*
  * Finds the `count` nearest clusters in ascending order of distance, and their
  * squared distances.
  */
-void
-			fc_operator_nearest(const fc_operator *op, const double *x, size_t count,
+void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count,
 								fc_scratch scratch, int32_t *clusters, double *distances);
 
 /*
@@ -353,8 +351,7 @@ void		fc_operator_nearest_scored(const fc_operator *op, const double *x,
  * sets op->half_norms to them. Also sets the rounding bounds of op. Must be
  * called once the factors are known, before any other function.
  */
-void
-			fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms);
+void		fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms);
 
 /*
  * Checks that the half norms and bounds of untrusted bytes agree with the
@@ -453,8 +450,7 @@ typedef struct fc_columns
  */
 size_t		fc_columns_worksize(const fc_operator *op);
 
-void
-			fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns);
+void		fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns);
 
 /*
  * Computes the scores (k) of a row prepared for the operator's metric. Returns

@@ -137,8 +137,7 @@ void		fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
  * kind or the operator differs, FC_EOVERFLOW if a sum or count becomes too
  * large. Scratch: fc_step_scratch floats for target.
  */
-fc_status
-			fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch);
+fc_status	fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch);
 
 /*
  * Results of a state, pending rows included; the caller provides the arrays.
@@ -157,8 +156,7 @@ typedef struct fc_step_result
  * Computes the results and leaves the state unchanged. Scratch:
  * fc_step_scratch floats for its capacity.
  */
-void
-			fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result);
+void		fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result);
 
 static inline double
 fc_pair_value(fc_pair p)
@@ -185,8 +183,7 @@ void		fc_step_centroids(const fc_operator *op, const fc_step_result *result,
  * state. centroids is scratch space for k x d values; scratch has
  * fc_operator_scratch floats.
  */
-double
-			fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result,
+double		fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result,
 								   double *centroids, fc_scratch scratch);
 
 #endif							/* FC_OPERATOR_STEP_H */

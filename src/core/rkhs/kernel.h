@@ -98,16 +98,14 @@ typedef struct fc_kernel_rows
  * FC_KERNEL_SMALLEST .. FC_KERNEL_GREATEST, or if rows of an rbf kernel are too
  * far from their mean.
  */
-fc_status
-			fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input,
+fc_status	fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input,
 							  bool exact, fc_arena *arena, fc_kernel_rows *rows);
 
 /*
  * Copies `count` prepared exact rows to the arena, for the right side of
  * fc_kernel_block_exact.
  */
-void
-			fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen,
+void		fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen,
 								  size_t count, fc_arena *arena, fc_kernel_rows *selected);
 
 /*

@@ -77,8 +77,7 @@ double		fc_kernel_features_operations(const fc_kernel_map *map);
  * eigenvalues above the floor. The rows of t for these eigenvalues come first;
  * the other rows are 0. Returns FC_EFAR if fc_kernel_prepare does.
  */
-fc_status
-			fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
+fc_status	fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 								fc_arena *arena, double *norms, double *t, size_t *found);
 
 size_t		fc_kernel_map_size(size_t k, size_t rank, size_t operator_size);
@@ -194,8 +193,7 @@ size_t		fc_spectral_rank(size_t k, size_t max);
  * Chooses the kernel and up to `max` landmarks for x (n x d), whose values
  * have magnitudes below 2^63.
  */
-void
-			fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t max,
+void		fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t max,
 							   uint64_t seed, fc_arena *arena, fc_spectral *result);
 
 #endif							/* FC_RKHS_MAP_H */

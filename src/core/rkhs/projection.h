@@ -165,16 +165,14 @@ void		fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right,
  * Stores the row indices of up to m pivots, in the order drawn. Returns their
  * number, which is less than m if K is exhausted.
  */
-size_t
-			fc_pivoted_cholesky_landmarks(const fc_kernel_rows *rows, size_t m,
+size_t		fc_pivoted_cholesky_landmarks(const fc_kernel_rows *rows, size_t m,
 										  uint64_t seed, fc_arena *arena, size_t *pivots);
 
 /*
  * Computes K ~ F F' from up to m pivots, reduced to the best approximation of
  * rank r.
  */
-void
-			fc_pivoted_cholesky_project(const fc_kernel_rows *rows, size_t m, uint64_t seed,
+void		fc_pivoted_cholesky_project(const fc_kernel_rows *rows, size_t m, uint64_t seed,
 										fc_arena *arena, fc_embedding *result);
 
 /* ---- bytes ---- */

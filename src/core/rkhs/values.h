@@ -27,8 +27,7 @@ double		fc_exponential_values(float *values, size_t count, float left,
  */
 void		fc_row_distances(const double *x, const double *offset, const float *v,
 							 size_t k, size_t d, double *distances);
-void
-			fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots);
+void		fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots);
 
 /*
  * Sets y = matrix x (rows x columns, row-major). It does not use BLAS, so that

@@ -202,7 +202,6 @@ void		fc_spec_grid(const fc_spec *spec, size_t i, double *inverse_unit,
 size_t		fc_prepared_size(const fc_spec *spec);
 
 /* Prepares a valid spec, which must outlive *prepared. */
-void
-			fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared);
+void		fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared);
 
 #endif							/* FC_SKETCH_PREPARED_H */

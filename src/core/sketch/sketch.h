@@ -30,8 +30,7 @@ fc_status	fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row);
 fc_status	fc_weight_on_grid(double weight, int64_t *grid);
 
 /* Folds the pending rows into the sums. */
-fc_status
-			fc_sketch_fold(const fc_prepared *prepared, const fc_sketch_view *sketch);
+fc_status	fc_sketch_fold(const fc_prepared *prepared, const fc_sketch_view *sketch);
 
 /*
  * Computes target += sign * source (sign 1 or -1). Both must be folded; a
@@ -46,8 +45,7 @@ fc_status	fc_sketch_combine(const fc_sketch_view *target,
  * the same bits as if the rows were added one by one. Both must be folded, and
  * only the target weighted.
  */
-fc_status
-			fc_sketch_combine_weighted(const fc_sketch_view *target,
+fc_status	fc_sketch_combine_weighted(const fc_sketch_view *target,
 									   const fc_sketch_view *source, int64_t weight);
 
 /* ---- reading (folded sketches) ---- */

@@ -270,8 +270,7 @@ fc_spec_fields fc_spec_fields_of(const fc_spec *spec);
  * center + scale * c and scale * s, where c and s are the center and scale of
  * the fields. The fields then point to these arrays.
  */
-void
-			fc_spec_fields_rescale(fc_spec_fields *fields, double *center, double *scale);
+void		fc_spec_fields_rescale(fc_spec_fields *fields, double *center, double *scale);
 
 /*
  * Computes the reduced coordinates y (spec->reduced values) of a row x;

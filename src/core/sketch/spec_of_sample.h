@@ -96,10 +96,8 @@ fc_status	fc_estimate_of_sample(const double *x, const double *weight, size_t ro
  * *reduced to the number of reduced dimensions. fc_spec_operations returns the
  * approximate number of multiply-adds of fc_spec_choose.
  */
-size_t
-			fc_spec_frequencies(size_t d, const fc_spec_options *options, size_t *reduced);
-double
-			fc_spec_operations(size_t rows, size_t d, const fc_spec_options *options);
+size_t		fc_spec_frequencies(size_t d, const fc_spec_options *options, size_t *reduced);
+double		fc_spec_operations(size_t rows, size_t d, const fc_spec_options *options);
 
 /*
  * Chooses the fields of a spec for rows with the distribution of the sample x

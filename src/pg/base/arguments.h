@@ -49,8 +49,7 @@ internal_state(FunctionCallInfo fcinfo)
  */
 extern bool is_given(FunctionCallInfo fcinfo, int argument);
 
-extern void
-			require_argument(FunctionCallInfo fcinfo, int argument, const char *name);
+extern void require_argument(FunctionCallInfo fcinfo, int argument, const char *name);
 
 /* Returns a weight argument, or 1 if the function was called without it. */
 extern double weight_argument(FunctionCallInfo fcinfo, int argument);
@@ -92,10 +91,8 @@ extern void fastclust_begin_rows(FunctionCallInfo fcinfo);
  * put_row adds a row to fcinfo's result set. row_result returns a row as the
  * function's result. If `nulls` is NULL, no value is NULL.
  */
-extern void
-			put_row(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
-extern Datum
-			row_result(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
+extern void put_row(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
+extern Datum row_result(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
 
 /*
  * Returns the owner of a function. Raises an internal error if there is no

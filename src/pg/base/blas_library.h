@@ -38,7 +38,6 @@ extern void *lbfgsb_routine(const char *name);
  * Reports a failure and does not return. Each program defines its own: the
  * module's raises an error (errors.c), a test's ends the program.
  */
-extern void
-			report_blas_failure(const blas_failure *failure) __attribute__((noreturn));
+extern void report_blas_failure(const blas_failure *failure) __attribute__((noreturn));
 
 #endif							/* FC_BLAS_LIBRARY_H */

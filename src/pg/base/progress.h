@@ -19,8 +19,7 @@ extern double fastclust_time_budget;	/* maximum estimated time of a step in
  * `name`; if it is NULL, there are no notices. rows_about is the estimated
  * number of rows that the step scans, or 0 if it scans no rows.
  */
-extern void
-			announce_step(const char *name, int64 model_id, const char *model,
+extern void announce_step(const char *name, int64 model_id, const char *model,
 						  const char *step, double rows_about, TimestampTz begun);
 extern void end_step(void);
 

@@ -43,8 +43,7 @@ is_vector_type(Oid type)
  * (datatype_mismatch) unless the type is a vector or, if `rows` is true, a
  * number or a row.
  */
-extern vector_form
-			form_of_argument(FunctionCallInfo fcinfo, int argument, bool rows);
+extern vector_form form_of_argument(FunctionCallInfo fcinfo, int argument, bool rows);
 
 /* Parses the text of an array and returns a double precision[]. */
 extern Datum array_of_text(char *text);
@@ -72,8 +71,7 @@ typedef struct pgvector_value
 	const char *elements;		/* d floats, d halves or nonzeros floats */
 } pgvector_value;
 
-extern pgvector_value
-			open_pgvector(vector_form form, Datum datum, const char *argument);
+extern pgvector_value open_pgvector(vector_form form, Datum datum, const char *argument);
 
 /*
  * Copies the indices and values of a sparsevec to `scratch` (8 bytes per
@@ -92,8 +90,7 @@ align_sparse(pgvector_value *value, void *scratch)
 }
 
 /* Writes the elements to out, as d floats. */
-extern void
-			expand_pgvector(vector_form form, const pgvector_value *value, float *out);
+extern void expand_pgvector(vector_form form, const pgvector_value *value, float *out);
 
 /*
  * ---- numbers of a row given as columns of any number type ----
@@ -132,7 +129,6 @@ extern void make_column_reader(FunctionCallInfo fcinfo, int first, int count,
  * Reads the columns of the current call into x (d values); a NULL is read as
  * 0. Returns false if a column is NULL.
  */
-extern bool
-			read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x);
+extern bool read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x);
 
 #endif							/* FASTCLUST_VECTOR_TYPE_H */

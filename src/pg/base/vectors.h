@@ -75,8 +75,7 @@ plain_elements(Datum datum, Oid *type, int *d)
 	return front + sizeof(array_front);
 }
 
-extern vector
-			read_vector(vector_reader *reader, Datum datum, const char *argument);
+extern vector read_vector(vector_reader *reader, Datum datum, const char *argument);
 
 /*
  * Returns a view of a value of pgvector. If the indices and values of a
@@ -163,8 +162,7 @@ read_vector_argument(FunctionCallInfo fcinfo, vector_reader *reader,
 	return read_vector(reader, PG_GETARG_DATUM(argument), name);
 }
 
-extern void
-			check_vector_dim(const vector *v, size_t expected, const char *of_what);
+extern void check_vector_dim(const vector *v, size_t expected, const char *of_what);
 extern const double *vector_doubles(const vector *v, double *buffer);
 extern void check_finite(const vector *v);
 extern void check_single_precision(const vector *v);
@@ -202,7 +200,6 @@ extern double row_element(const double *doubles, const float *floats, size_t i);
  * Raises an error if an element of a row is NaN or infinite. The row is
  * `floats` or, if this is NULL, `doubles`; both may be unaligned.
  */
-extern void
-			reject_not_finite(const double *doubles, const float *floats, size_t d);
+extern void reject_not_finite(const double *doubles, const float *floats, size_t d);
 
 #endif							/* FASTCLUST_VECTORS_H */

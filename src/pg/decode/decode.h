@@ -36,8 +36,7 @@ typedef struct decode_call
  * scaled. init: centroids of a start, or empty; sample: spec of the sketch
  * with its sample rows, or NULL. Weights and spreads are in call->result.
  */
-extern void
-			decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options,
+extern void decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options,
 							text_or_rows init, const fc_spec *sample, double *centroids);
 
 #endif							/* FASTCLUST_DECODE_H */

@@ -27,8 +27,7 @@ extern fc_spec *wave_spec_of_rows(const fc_weighted_rows *sample, bool sparse, i
  * for sketches of a spec (drift/waves.h), from up to `max` rows. Returns false
  * if the spec projects rows or there are too few rows.
  */
-extern bool
-			null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
+extern bool null_moments_of_rows(const fc_weighted_rows *sample, const fc_spec *spec,
 								 int max, double moments[2]);
 
 /* ---- specs ---- */

@@ -129,8 +129,7 @@ read_plain_number(const value_reader *reader, Datum value,
 /*
  * Reads a value of any type but jsonb. The cell is valid as long as the value.
  */
-extern void
-			read_value(value_reader *reader, Datum value, fc_feature_cell *cell);
+extern void read_value(value_reader *reader, Datum value, fc_feature_cell *cell);
 
 /* A path into a jsonb column: keys with dots between them. */
 typedef struct json_path
@@ -263,8 +262,7 @@ extern bool encode_record(prepared_encoder *encoder, record_reader *record,
  * `raw`. If `raw` is NULL, the message shows the value in the cells of the row
  * read last.
  */
-extern void
-			reject_far(const prepared_encoder *encoder, const double *x, const double *raw);
+extern void reject_far(const prepared_encoder *encoder, const double *x, const double *raw);
 
 /*
  * Reader of a row whose columns are arguments (VARIADIC "any") in the
@@ -344,8 +342,7 @@ typedef struct encoder_options
 extern const named_value null_policies[FC_NULLS_POLICIES];
 
 /* Returns the options of all features of the columns, in palloc'd memory. */
-extern encoder_options
-			read_encoder_options(const char *const *names, int count, Jsonb *options);
+extern encoder_options read_encoder_options(const char *const *names, int count, Jsonb *options);
 
 extern const char *feature_kind_name(int kind);
 
@@ -355,8 +352,7 @@ extern const char *feature_kind_name(int kind);
  * are NULL.
  */
 extern ArrayType *dimension_names(const fc_encoder_header *encoder);
-extern bool
-			same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b);
+extern bool same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b);
 
 extern char *column_of_feature(const fc_encoder *encoder, const fc_encoder_feature *feature);
 

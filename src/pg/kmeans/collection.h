@@ -51,8 +51,7 @@ extern fc_kmeans_effort effort_of_options(const char *name);
  * Reads the options of kmeans_agg into *options, which has the defaults.
  * n_init must be at least `min`.
  */
-extern void
-			read_kmeans_options(Jsonb *given, int min, fc_kmeans_options *options);
+extern void read_kmeans_options(Jsonb *given, int min, fc_kmeans_options *options);
 
 /*
  * Scales k x d centroids to length 1 if the metric is cosine, and returns

@@ -66,9 +66,8 @@ extern const fc_columns *columns_of(fc_columns **columns, const fc_operator *op,
  * cosine, and allocates k scores. Returns SPARSE_UNKNOWN if the row has
  * another dimension than d, or if it has too many or too large elements.
  */
-extern sparse_outcome
-			take_sparse_row(sparse_scratch *scratch, vector_reader *reader, Datum datum,
-							fc_metric metric, Size d, Size k);
+extern sparse_outcome take_sparse_row(sparse_scratch *scratch, vector_reader *reader, Datum datum,
+									  fc_metric metric, Size d, Size k);
 
 /*
  * Finds the label of a sparsevec by `columns`, the centroids of op stored by
@@ -76,10 +75,9 @@ extern sparse_outcome
  * could change the label. The scratch space is allocated in the reader's
  * context.
  */
-extern sparse_outcome
-			label_sparse_row(sparse_scratch *scratch, vector_reader *reader, Datum datum,
-							 const fc_operator *op, const fc_columns *columns,
-							 size_t *label);
+extern sparse_outcome label_sparse_row(sparse_scratch *scratch, vector_reader *reader, Datum datum,
+									   const fc_operator *op, const fc_columns *columns,
+									   size_t *label);
 
 /*
  * Returns the last read sparse row as d doubles, which are valid until the
@@ -120,17 +118,15 @@ extern const fc_operator *cached_expanded_operator(FunctionCallInfo fcinfo, int 
  * SPARSE_UNKNOWN if the argument is not a sparsevec, or if the label cannot be
  * decided without the row in dense form.
  */
-extern sparse_outcome
-			cached_sparse_label(FunctionCallInfo fcinfo, int argument, size_t *label);
+extern sparse_outcome cached_sparse_label(FunctionCallInfo fcinfo, int argument, size_t *label);
 
 /*
  * Computes the scores of a sparsevec for the operator that cached_operator
  * returned last, from a copy of its centroids stored by column. *scratch
  * receives the scratch space that contains the scores.
  */
-extern sparse_outcome
-			cached_sparse_scores(FunctionCallInfo fcinfo, int argument,
-								 const sparse_scratch **scratch);
+extern sparse_outcome cached_sparse_scores(FunctionCallInfo fcinfo, int argument,
+										   const sparse_scratch **scratch);
 
 /*
  * Returns the last read sparse row as a dense row. If `elements` is not NULL,

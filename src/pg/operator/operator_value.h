@@ -45,8 +45,7 @@ extern Size pack_operator(fc_operator *op, MemoryContext context);
  * is large enough, packs the centroids for single rows; once it is larger
  * still, prepares pruning bounds. Returns the number of bytes allocated, or 0.
  */
-extern Size
-			prepare_operator(fc_operator *op, Size uses, MemoryContext context);
+extern Size prepare_operator(fc_operator *op, Size uses, MemoryContext context);
 
 /*
  * Prepare an operator for many rows; memory is allocated in `context`.
@@ -55,8 +54,7 @@ extern Size
  * allows. Both return the number of bytes allocated.
  */
 extern Size slice_operator(fc_operator *op, MemoryContext context);
-extern Size
-			expand_operator(fc_operator *op, fc_scratch scratch, MemoryContext context);
+extern Size expand_operator(fc_operator *op, fc_scratch scratch, MemoryContext context);
 
 /*
  * Checks an operator that was read from untrusted bytes. Returns FC_EFORMAT if

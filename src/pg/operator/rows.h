@@ -91,9 +91,8 @@ extern double *importances_of_rows(const fc_weighted_rows *rows,
  * Returns the rank (coreset.h) below which the given share (0 < share < 1) of
  * rows with this distribution is expected. variance 0: uniform sample.
  */
-extern double
-			limit_of_ranks(const fc_weighted_rows *rows, const double *center,
-						   double variance, double share);
+extern double limit_of_ranks(const fc_weighted_rows *rows, const double *center,
+							 double variance, double share);
 
 /*
  * Fit of an operator to rows: the mean squared distance and its standard
@@ -125,9 +124,8 @@ quantile_places(double *places)
 		places[i] = 1 - (1 - i / 200.0) * (1 - i / 200.0);
 }
 
-extern fit_profile
-			profile_of_fit(const fc_operator_header *op, const fc_weighted_rows *rows,
-						   const double *places, Size count);
+extern fit_profile profile_of_fit(const fc_operator_header *op, const fc_weighted_rows *rows,
+								  const double *places, Size count);
 
 /*
  * Returns the operator with other weights (k values): the number or the weight
@@ -153,9 +151,8 @@ extern fc_operator_header *plain_operator(const fc_operator_header *op);
  * For each operator, leaves out the farthest rows, with the share `trim` of
  * the total weight.
  */
-extern fc_comparison
-			compare_fits(const fc_operator_header *a, const fc_operator_header *b,
-						 const fc_weighted_rows *rows, double trim);
+extern fc_comparison compare_fits(const fc_operator_header *a, const fc_operator_header *b,
+								  const fc_weighted_rows *rows, double trim);
 
 /*
  * Returns sum_j w_j ||c_j - c'_j||^2, where w_j are the weights of next: the
@@ -163,8 +160,7 @@ extern fc_comparison
  * changes. With the cosine metric the reduction of cluster j is smaller by the
  * factor ||m_j||, where m_j is its mean before it was scaled to length 1.
  */
-extern double
-			gain_of_step(const fc_operator_header *old, const fc_operator_header *next);
+extern double gain_of_step(const fc_operator_header *old, const fc_operator_header *next);
 
 /*
  * Draws `count` rows from spherical normal distributions around the centroids,
@@ -186,9 +182,8 @@ extern fc_codebook *joined_clusters(const fc_operator_header *op,
  * Measures the recall of a nearest-neighbour search in `probes` buckets.
  * `rows` is a sample of n rows and has at least two rows (tree_fn.c).
  */
-extern fc_search_result
-			recall_of_search(const fc_operator_header *op, const fc_weighted_rows *rows,
-							 double n, int64 probes);
+extern fc_search_result recall_of_search(const fc_operator_header *op, const fc_weighted_rows *rows,
+										 double n, int64 probes);
 
 /*
  * Labels of the same rows by two operators. Each operator has its own copy of
@@ -200,9 +195,8 @@ typedef struct two_labellings
 	fc_fit		b;
 } two_labellings;
 
-extern two_labellings
-			label_twice(const fc_operator_header *a, const fc_weighted_rows *rows_for_a,
-						const fc_operator_header *b, const fc_weighted_rows *rows_for_b);
+extern two_labellings label_twice(const fc_operator_header *a, const fc_weighted_rows *rows_for_a,
+								  const fc_operator_header *b, const fc_weighted_rows *rows_for_b);
 
 /*
  * Returns the weighted share of the rows whose labels differ. number_a and

@@ -19,10 +19,10 @@ typedef struct decoded_clusters
  * or NULL. forget: ignore the bounds in the sketch, because deleted rows may
  * have set them.
  */
-extern decoded_clusters
-			decode_sketch(const training *t, const struct varlena *sketch,
-						  const fc_spec *spec, Size k, const fc_operator_header *initial,
-						  bool quiet, bool forget);
+extern decoded_clusters decode_sketch(const training *t, const struct varlena *sketch,
+									  const fc_spec *spec, Size k,
+									  const fc_operator_header *initial, bool quiet,
+									  bool forget);
 
 /*
  * Returns the options of the next decoded version: the options of the previous
@@ -36,11 +36,9 @@ extern Jsonb *next_options(const stored_version *before, const train_options *op
  * from a sketch of new rows, added to the training sketch unless option
  * replace is true.
  */
-extern int32
-			retrain_live(const locked_model *locked, const stored_version *template, Datum live,
-						 const train_options *options);
-extern int32
-			retrain_from_sketch(const locked_model *locked, const stored_version *version,
-								struct varlena *rows, const train_options *options);
+extern int32 retrain_live(const locked_model *locked, const stored_version *template, Datum live,
+						  const train_options *options);
+extern int32 retrain_from_sketch(const locked_model *locked, const stored_version *version,
+								 struct varlena *rows, const train_options *options);
 
 #endif							/* FASTCLUST_TRAIN_DECODED_H */

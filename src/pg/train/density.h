@@ -30,7 +30,6 @@ extern void find_regions(training *t, const fc_weighted_rows *sample,
  * and repeated entries by unused numbers. Does nothing if `numbers` is NULL.
  */
 extern void number_regions(group_fit *fit, int32 *numbers);
-extern fit_profile
-			profile_of_regions(const group_fit *fit, const double *places, Size count);
+extern fit_profile profile_of_regions(const group_fit *fit, const double *places, Size count);
 
 #endif							/* FASTCLUST_TRAIN_DENSITY_H */

@@ -25,8 +25,7 @@ extern const fc_weighted_rows *rows_without_nulls(const training *t,
  */
 extern bool *null_dimensions(const train_source *source);
 
-extern void
-			warn_useless_columns(const training *t, const fc_weighted_rows *sample,
+extern void warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 								 const char *of_sample);
 extern void report_nulls(const training *t, int64 imputed, int64 n);
 

@@ -46,7 +46,6 @@ extern bool is_better(const training *t, const group_fit *other, const group_fit
  * Announces the time of k-means in all groups before it begins in the first
  * group. Raises an error if it exceeds the time budget.
  */
-extern void
-			announce_groups(const training *t, const group_fit *fits, int count);
+extern void announce_groups(const training *t, const group_fit *fits, int count);
 
 #endif							/* FASTCLUST_TRAIN_FIT_H */

@@ -41,9 +41,8 @@ extern Datum query_value(uint64 row, int column, bool *null);
  * current context. Returns 0 if the value is NULL or there is no row. If
  * `null` is not NULL, sets *null to true in that case, and to false otherwise.
  */
-extern Datum
-			query_datum(const char *text, int count, const query_argument *arguments,
-						int flags, bool *null);
+extern Datum query_datum(const char *text, int count, const query_argument *arguments,
+						 int flags, bool *null);
 
 /*
  * Builds a composite value of one of fastclust's types, column by column.

@@ -108,8 +108,7 @@ extern char *leaf_name(Oid leaf);
  * open_source initializes a source with all rows of a relation; add_options
  * restricts it to the rows that the options select, and sets the metric.
  */
-extern void
-			open_source(train_source *source, Oid relation, const feature_list *features,
+extern void open_source(train_source *source, Oid relation, const feature_list *features,
 						bool vector, char *group_by);
 extern void add_options(train_source *source, const train_options *options);
 

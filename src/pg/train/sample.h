@@ -32,8 +32,7 @@
  * `used` bytes, at most `size` and at least 100. A row takes `of_number` bytes
  * for each of its `dimension` numbers.
  */
-extern Size
-			rows_in_budget(double size, Size used, Size of_number, Size dimension);
+extern Size rows_in_budget(double size, Size used, Size of_number, Size dimension);
 
 /*
  * Returns the scan_flags of a scan for a sample of `rows` rows, without

@@ -8,8 +8,7 @@
  * Announces how long a scan of all rows takes. If the sketch is to be decoded,
  * raises an error if the time exceeds the time budget.
  */
-extern void
-			announce_scan(const training *t, const scan_request *request, int flags);
+extern void announce_scan(const training *t, const scan_request *request, int flags);
 
 /*
  * Estimates the number of groups from a sample of `wanted` rows; returns 1 if

@@ -23,8 +23,7 @@ extern void group_integers_by_value(train_source *source);
 
 /* Returns the expression by which rows are grouped. */
 extern char *group_key(const train_source *source);
-extern void
-			append_rows_from(StringInfo query, const train_source *source, double wanted,
+extern void append_rows_from(StringInfo query, const train_source *source, double wanted,
 							 double estimate, int64 seed, const char *leaf);
 
 /*

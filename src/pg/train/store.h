@@ -6,8 +6,7 @@
 
 extern void write_groups(Datum *records, int count);
 
-extern Datum
-			level_paths(const training *t, const fc_operator_header *op, bool *null);
+extern Datum level_paths(const training *t, const fc_operator_header *op, bool *null);
 
 extern double store_groups(training *t, const fc_weighted_rows *sample,
 						   group_fit *fits, int count);

@@ -194,6 +194,26 @@ typedef struct micro_cluster_set
 								 * their mean */
 } micro_cluster_set;
 
+/* Adds `added` rows with mean x to the mean (d values) of n rows in all. */
+static void
+add_to_mean(double *mean, const double *x, Size d, double added, double n)
+{
+	for (Size c = 0; c < d; c++)
+		mean[c] += (x[c] - mean[c]) * added / n;
+}
+
+/*
+ * Returns the mean squared distance of rows from `center`, given their mean
+ * squared distance from their mean x.
+ */
+static double
+square_about(const double *center, const double *x, Size d, double square)
+{
+	for (Size c = 0; c < d; c++)
+		square += (x[c] - center[c]) * (x[c] - center[c]);
+	return square;
+}
+
 /*
  * Computes the number of all rows, their variance, and the centered means of
  * the micro-clusters. Centering reduces the rounding errors of the differences
@@ -208,9 +228,7 @@ center_micro_clusters(micro_cluster_set *set, Size m, Size d)
 	for (Size a = 0; a < m; a++)
 	{
 		set->rows += set->n[a];
-		for (Size c = 0; c < d; c++)
-			origin[c] += (set->x[a * d + c] - origin[c]) * set->n[a] /
-				set->rows;
+		add_to_mean(origin, set->x + a * d, d, set->n[a], set->rows);
 	}
 	for (Size a = 0; a < m; a++)
 	{
@@ -285,7 +303,7 @@ micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
 			? profile.spreads[j] * profile.spreads[j] *
 			(double) op.d
 			: 0;
-		/* all rows of the micro-cluster are equal, up to rounding */
+		/* The rows of a micro-cluster are equal up to rounding. */
 		if (sqrt(set.square[m]) <= fc_operator_centroid_rounding(&op, j))
 			set.square[m] = 0;
 		memcpy(set.x + m * op.d, x + j * op.d, op.d * sizeof(double));
@@ -322,7 +340,6 @@ halved_micro_clusters(const training *t, const micro_cluster_set *set, fc_arena 
 	options.n_init = 1;
 	options.iterations = HALVING_STEPS;
 	found = kmeans_of_rows(all, set->b.m / 2, &options, NULL, 0);
-
 	labels = label_twice(found, all, found, all);
 	place = palloc(found->k * sizeof(int32));
 	memset(place, -1, found->k * sizeof(int32));
@@ -338,19 +355,14 @@ halved_micro_clusters(const training *t, const micro_cluster_set *set, fc_arena 
 		number[a] = place[j];
 		j = (Size) place[j];
 		half.n[j] += set->n[a];
-		for (Size c = 0; c < d; c++)
-			half.x[j * d + c] += (set->mean[a * d + c] - half.x[j * d + c]) *
-				set->n[a] / half.n[j];
+		add_to_mean(half.x + j * d, set->mean + a * d, d, set->n[a], half.n[j]);
 	}
 	for (Size a = 0; a < set->b.m; a++)
 	{
-		double		square = set->square[a];
+		Size		j = (Size) number[a];
 
-		for (Size c = 0; c < d; c++)
-			square += (set->mean[a * d + c] -
-					   half.x[(Size) number[a] * d + c]) *
-				(set->mean[a * d + c] - half.x[(Size) number[a] * d + c]);
-		half.square[number[a]] += square * set->n[a] / half.n[number[a]];
+		half.square[j] += square_about(half.x + j * d, set->mean + a * d, d, set->square[a]) *
+			set->n[a] / half.n[j];
 	}
 	center_micro_clusters(&half, m, d);
 	return half;
@@ -427,12 +439,15 @@ compare_halved(const training *t, const micro_cluster_set *set,
  */
 typedef struct found_regions
 {
-	Size		clusters;
-	int32	   *cluster;
-	int32	   *peak_cluster;
-	double	   *radius;
-	double	   *reach;
-	double	   *peak;
+	Size		clusters;		/* number of clusters */
+	int32	   *cluster;		/* cluster of the micro-cluster; -1: noise */
+	int32	   *peak_cluster;	/* cluster of the micro-cluster or, if it is
+								 * noise, the cluster to which it would belong */
+	double	   *radius;			/* radius of the ball that measures the
+								 * density around the micro-cluster */
+	double	   *reach;			/* distance from a row to the micro-cluster
+								 * beyond which the row is noise */
+	double	   *peak;			/* smallest radius of the cluster */
 	char	   *note;			/* NULL: the clusters are stable, or this was
 								 * not tried */
 } found_regions;
@@ -500,20 +515,15 @@ describe_clusters(const training *t, group_fit *fit, const micro_cluster_set *se
 			Size		j = (Size) found->cluster[a];
 
 			n[j] += set->n[a];
-			for (Size c = 0; c < d; c++)
-				x[j * d + c] += (set->x[a * d + c] - x[j * d + c]) * set->n[a] /
-					n[j];
+			add_to_mean(x + j * d, set->x + a * d, d, set->n[a], n[j]);
 		}
 	for (Size a = 0; a < set->b.m; a++)
 		if (found->cluster[a] >= 0)
 		{
 			Size		j = (Size) found->cluster[a];
-			double		square = set->square[a];
 
-			for (Size c = 0; c < d; c++)
-				square += (set->x[a * d + c] - x[j * d + c]) *
-					(set->x[a * d + c] - x[j * d + c]);
-			spreads[j] += square * set->n[a] / n[j];
+			spreads[j] += square_about(x + j * d, set->x + a * d, d, set->square[a]) *
+				set->n[a] / n[j];
 		}
 	for (Size j = 0; j < k; j++)
 		spreads[j] = sqrt(spreads[j] / (double) d);
@@ -781,13 +791,14 @@ void
 number_regions(group_fit *fit, int32 *numbers)
 {
 	Size		k = fit->op->k;
-	double	   *spreads = palloc(k * sizeof(double));
+	double	   *spreads;
 	fc_operator op;
 	fc_arena	arena;
 	int32	   *cluster;
 
 	if (numbers == NULL)
 		return;
+	spreads = palloc(k * sizeof(double));
 	arena = make_arena("numbering the clusters");
 	fc_complete_numbers(numbers, k, &arena);
 	release_arena(&arena);

@@ -500,9 +500,7 @@ report(const fc_decoding *d, const int32_t *place, double cost,
 			: 1.0 / (double) d->k;
 		result->spreads[to] = d->unit * d->points.spreads[c];
 		for (size_t i = 0; result->covariances != NULL && i < square; i++)
-			result
-				->covariances[to * square +
-							  i] = d->best_covariance == NULL
+			result->covariances[to * square + i] = d->best_covariance == NULL
 				? 0.0
 				: d->unit * d->unit *
 				d->best_covariance[c * square + i];

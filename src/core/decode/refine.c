@@ -358,8 +358,7 @@ pack(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 	{
 		double		variance = (mode == FC_WIDTH_SHARED
 								? fc_mixture_variance(mixture)
-								: mixture
-								->variance[i - centers - mixture->count]);
+								: mixture->variance[i - centers - mixture->count]);
 
 		w->x[i] = fmax(variance, MIN_START_VARIANCE);
 	}
@@ -454,9 +453,8 @@ fc_warm_start(fc_decoding *d, fc_width_mode mode, size_t count,
 	{
 		mixture->variance[i] = 0.0;
 		for (size_t l = 0; l < d->n; l++)
-			mixture->center[i * d->n +
-							l] = fc_clip(d->sample_centroid[i * d->n + l],
-										 d->lower[l], d->upper[l]);
+			mixture->center[i * d->n + l] = fc_clip(d->sample_centroid[i * d->n + l],
+													d->lower[l], d->upper[l]);
 	}
 	if (count == 0)
 		return fc_residual(d, mixture);

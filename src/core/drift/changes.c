@@ -269,8 +269,7 @@ learn_null(const change_series *series, size_t first, size_t end, day_null *law)
 		double		rows = (series->rows[start + a + 1] - series->rows[start + a]);
 
 		for (size_t j = 0; j < series->length; j++)
-			series->u[a * series->length +
-					  j] = (sum[series->length + j] - sum[j]) / sqrt(rows) -
+			series->u[a * series->length + j] = (sum[series->length + j] - sum[j]) / sqrt(rows) -
 				sqrt(rows) *
 				(series->sum[end * series->length + j] -
 				 series->sum[start * series->length + j]) /

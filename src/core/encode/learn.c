@@ -293,9 +293,7 @@ fc_encoder_choose(const fc_sample *sample, fc_arena *arena,
 		choice->text_bytes += name->path_length + name->type_length +
 			name->collation_length;
 		for (size_t j = 0; j < feature->categories; j++)
-			choice->text_bytes += sample->learners[i]
-				.categories.entry[feature->slots[j]]
-				.length;
+			choice->text_bytes += sample->learners[i].categories.entry[feature->slots[j]].length;
 	}
 	choice->size = fc_encoder_size(choice->columns, sample->features,
 								   choice->dim, choice->categories,

@@ -207,10 +207,8 @@ write_names(encoder_writer *w)
 			w->column[w->columns++] = (fc_encoder_column)
 		{
 			write_text(w, names[i].name,
-					   names[i]
-					   .name_length),
-				(uint32_t) names[i]
-				.name_length,
+					   names[i].name_length),
+				(uint32_t) names[i].name_length,
 				(uint32_t) i, 0
 		};
 		w->column[w->columns - 1].features++;
@@ -472,8 +470,7 @@ fc_encoder_mute(fc_encoder_header *header, size_t size, const bool *flag)
 	fc_encoder_view(header, &encoder);
 	for (size_t i = 0; i < encoder.features; i++)
 	{
-		fc_encoder_feature *feature = ((fc_encoder_feature *) &encoder
-									   .feature[i]);
+		fc_encoder_feature *feature = ((fc_encoder_feature *) &encoder.feature[i]);
 
 		if (!flag[i])
 			continue;

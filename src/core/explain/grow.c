@@ -310,9 +310,7 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 		for (size_t i = 0; i < n; i++)
 			items[i] = (fc_keyed)
 		{
-			fc_number_key(grower->rows
-						  ->x[axis * grower->rows->n +
-							  i]),
+			fc_number_key(grower->rows->x[axis * grower->rows->n + i]),
 				i
 		};
 		fc_check();

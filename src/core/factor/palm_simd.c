@@ -134,8 +134,7 @@ sparse_columns(const fc_sparse *transposed, size_t first, size_t count,
 	for (size_t c = 0; c < count; c++)
 		for (size_t p = transposed->row_start[first + c];
 			 p < transposed->row_start[first + c + 1]; p++)
-			tile[transposed->column[p] * FC_TILE_COLUMNS + c] = transposed
-				->value[p];
+			tile[transposed->column[p] * FC_TILE_COLUMNS + c] = transposed->value[p];
 }
 
 /* ---- the gradient of a factor ---- */

@@ -147,8 +147,7 @@ fc_tile_rows(const double *matrix, size_t stride, size_t columns, size_t first,
 		for (size_t r = 0; r < count; r++)
 			for (size_t c = block; c < columns && c < block + FC_TILE_COLUMNS;
 				 c++)
-				tile[c * FC_TILE_COLUMNS + r] = matrix[(first + r) * stride +
-													   c];
+				tile[c * FC_TILE_COLUMNS + r] = matrix[(first + r) * stride + c];
 }
 
 void
@@ -159,6 +158,5 @@ fc_tile_to_rows(const double *tile, size_t columns, size_t count,
 		for (size_t r = 0; r < count; r++)
 			for (size_t c = block; c < columns && c < block + FC_TILE_COLUMNS;
 				 c++)
-				matrix[r * stride + c] = tile[c * FC_TILE_COLUMNS +
-											  r];
+				matrix[r * stride + c] = tile[c * FC_TILE_COLUMNS + r];
 }

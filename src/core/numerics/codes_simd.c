@@ -86,8 +86,7 @@ close_panel(fc_codes *codes, size_t j)
 			put(codes, j, i, 0);
 		codes->shift[j] = 0;
 		codes->half[j] = INFINITY;
-		codes->scale[j] = codes->length[j] = codes->error[j] = codes->rest
-			[j] = 0.0f;
+		codes->scale[j] = codes->length[j] = codes->error[j] = codes->rest[j] = 0.0f;
 	}
 }
 

@@ -293,12 +293,9 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	{
 		.rerank = header->rerank,
 			.max_row_norm = header->exact_max_row_norm,
-			.offset_length = header
-			->exact_offset_length,
-			.orthogonality_defect = header
-			->orthogonality_defect,
-			.residual_leakage = header
-			->residual_leakage
+			.offset_length = header->exact_offset_length,
+			.orthogonality_defect = header->orthogonality_defect,
+			.residual_leakage = header->residual_leakage
 	};
 }
 

@@ -583,9 +583,7 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 			}
 		result->weights[j] = fc_pair_value(weight);
 		for (size_t i = 0; i < view.width; i++)
-			result
-				->sums[j * view.width +
-					   i] = result->counts[j] == view.counts[j]
+			result->sums[j * view.width + i] = result->counts[j] == view.counts[j]
 				? fc_pair_value(view.sums[j * view.width + i])
 				: finish_sum(step, &view, &op, j, i, &pending);
 	}

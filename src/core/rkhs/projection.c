@@ -197,8 +197,7 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw,
 		fc_check();
 		for (size_t j = 0; j < found; j++)
 			if (k.deciding[j] < 0.0)
-				result->y[i * result->rank + j] = -result->y[i * result->rank +
-															 j];
+				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
 	}
 	fc_arena_release(arena, used);
 }

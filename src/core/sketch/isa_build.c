@@ -532,8 +532,7 @@ structured_block(const fc_prepared *prepared, const structured_scratch *scratch,
 	for (size_t s = 0; s < prepared->scales; s++)
 		for (size_t j = 0; j < count; j++)
 		{
-			z[s * prepared->m + start +
-			  j] += lane_sum(scratch->sums[2 * s * p + j], alone);
+			z[s * prepared->m + start + j] += lane_sum(scratch->sums[2 * s * p + j], alone);
 			z[prepared->moments + s * prepared->m + start +
 			  j] += lane_sum(scratch->sums[(2 * s + 1) * p + j], alone);
 		}

@@ -586,9 +586,8 @@ fold_sums(const fc_sketch_view *sketch)
 		{
 			sketch->lower[i] = fmin(sketch->lower[i],
 									pending[FC_SKETCH_SUMS * sketch->row]);
-			sketch
-				->upper[i] = fmax(sketch->upper[i],
-								  pending[(FC_SKETCH_SUMS + 1) * sketch->row]);
+			sketch->upper[i] = fmax(sketch->upper[i],
+									pending[(FC_SKETCH_SUMS + 1) * sketch->row]);
 		}
 	}
 

@@ -315,8 +315,7 @@ near_sample_centroid(const fc_sample_estimates *result, const float *point)
 		for (size_t c = 0; c < result->n; c++)
 		{
 			double		difference = ((double) point[c] -
-									  (double) result
-									  ->sample_centroids[a * result->n + c]);
+									  (double) result->sample_centroids[a * result->n + c]);
 
 			square += difference * difference;
 		}
@@ -586,8 +585,7 @@ fields_of_sample(size_t rows, size_t d, const fc_spec_options *options,
 			.center = found->center,
 			.basis = n < d ? found->basis : NULL,
 			.sample_centroids = found->sample_centroids,
-			.sample_centroid_count = found
-			->sample_centroid_count,
+			.sample_centroid_count = found->sample_centroid_count,
 			.sample = found->reduced,
 			.sample_rows = smaller(rows, options->sample_rows)
 	};

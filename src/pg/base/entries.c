@@ -146,8 +146,7 @@ fastclust_with_sketch(PG_FUNCTION_ARGS)
 		if (get_fn_expr_argtype(fcinfo->flinfo, i) ==
 			GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
 							CStringGetDatum("sketch"),
-							ObjectIdGetDatum(get_func_namespace(fcinfo->flinfo
-																->fn_oid))))
+							ObjectIdGetDatum(get_func_namespace(fcinfo->flinfo->fn_oid))))
 			reject_null_sketch(fcinfo, i);
 	return call_with_arguments(fcinfo, called != NULL
 							   ? called

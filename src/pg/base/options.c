@@ -61,8 +61,7 @@ static double
 float_of(const JsonbValue *value)
 {
 	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
-											  NumericGetDatum(value->val
-															  .numeric)));
+											  NumericGetDatum(value->val.numeric)));
 }
 
 /*

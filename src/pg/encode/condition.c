@@ -300,8 +300,7 @@ category_condition(const ranges *r, const char *value)
 			appendStringInfo(&list, "%s%s", listed++ > 0 ? ", " : "",
 							 quote_literal_cstr(encoder_text(r->view,
 															 category->start,
-															 category
-															 ->length)));
+															 category->length)));
 	}
 	if (listed == 0)
 		return others ? (null ? pstrdup("true") : with_null(NULL, value, false))
@@ -324,8 +323,7 @@ bound(const ranges *r, Size i, bool upper)
 	return DatumGetCString(DirectFunctionCall1(float8out,
 											   Float8GetDatum(upper
 															  ? r->upper[i]
-															  : r->lower
-															  [i])));
+															  : r->lower[i])));
 }
 
 /*

@@ -111,8 +111,7 @@ set_weight_of(encoder_options *options, Size first, Size last,
 				errmsg("option \"weight\" must have a number for column \"%s\"",
 					   options->feature[first].name));
 	weight = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
-												NumericGetDatum(value->val
-																.numeric)));
+												NumericGetDatum(value->val.numeric)));
 	if (!(weight >= FC_MIN_COLUMN_WEIGHT && weight <= FC_MAX_COLUMN_WEIGHT))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"weight\" is %.15g for column \"%s\", out of range",

@@ -269,8 +269,7 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 
 			if (raw != NULL)
 				number = view->feature[i].log
-					? copysign(expm1(fabs(raw[view->feature[i]
-											  .first])),
+					? copysign(expm1(fabs(raw[view->feature[i].first])),
 							   raw[view->feature[i].first])
 					: raw[view->feature[i].first];
 			ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -373,8 +372,7 @@ find_columns(record_reader *record, HeapTupleHeader row,
 	for (Size i = 0; i < count; i++)
 	{
 		record->attribute[i] = find_column(record->desc, names[i]);
-		make_value_reader(TupleDescAttr(record->desc, record->attribute[i])
-						  ->atttypid,
+		make_value_reader(TupleDescAttr(record->desc, record->attribute[i])->atttypid,
 						  names[i], as_text, record->context,
 						  &record->readers[i]);
 	}

@@ -644,8 +644,7 @@ read_json(const Jsonb *jsonb, const json_path *path, bool as_text,
 			else
 				set_number(cell,
 						   number_of_numeric(path->label,
-											 NumericGetDatum(value.val
-															 .numeric)));
+											 NumericGetDatum(value.val.numeric)));
 			return FC_FEATURE_NUMBER;
 		case jbvBool:
 			if (as_text)

@@ -201,8 +201,7 @@ parsed_expression(Relation table, const char *text)
 	ParseState *state = make_parsestate(NULL);
 	char	   *query = psprintf("SELECT %s", text);
 	SelectStmt *select = ((SelectStmt *) linitial_node(RawStmt,
-													   parse_statements(query))
-						  ->stmt);
+													   parse_statements(query))->stmt);
 	ParseNamespaceItem *item;
 	Node	   *expression;
 
@@ -211,8 +210,7 @@ parsed_expression(Relation table, const char *text)
 										 makeAlias("t", NIL), false, true);
 	addNSItemToQuery(state, item, true, true, true);
 	expression = transformExpr(state,
-							   linitial_node(ResTarget, select->targetList)
-							   ->val,
+							   linitial_node(ResTarget, select->targetList)->val,
 							   EXPR_KIND_WHERE);
 	assign_expr_collations(state, expression);
 	free_parsestate(state);
@@ -252,8 +250,7 @@ read_expressions(live_sketch *live, Relation table)
 		Datum		value = column(COLUMN_EXPRESSIONS + i, &null);
 
 		there[i] = !null;
-		live->expressions
-			[i] = null ? NULL
+		live->expressions[i] = null ? NULL
 			: parsed_expression(table, TextDatumGetCString(value));
 	}
 	live->grouped = there[LIVE_GROUP];

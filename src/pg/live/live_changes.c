@@ -318,8 +318,7 @@ static void
 count_vector(live_changes *changes, int sign, const vector *v,
 			 const text *group, TimestampTz bucket)
 {
-	row_side   *side = (&change_of(changes, group, bucket)
-						->sides[sign > 0 ? 0 : 1]);
+	row_side   *side = (&change_of(changes, group, bucket)->sides[sign > 0 ? 0 : 1]);
 
 	if (row_is_kept(changes, side, v))
 		keep_row(changes, side, v);

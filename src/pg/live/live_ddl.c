@@ -169,8 +169,7 @@ put_alter_table(FunctionCallInfo fcinfo, const List *commands)
 	{
 		const AlterTableCmd *command = castNode(AlterTableCmd,
 												((const CollectedATSubcmd *)
-												 lfirst(cell))
-												->parsetree);
+												 lfirst(cell))->parsetree);
 		const char *loss = loss_by(command);
 
 		put_change(fcinfo,
@@ -238,8 +237,7 @@ fastclust_ddl_changes(PG_FUNCTION_ARGS)
 	else if (command->type == SCT_Simple &&
 			 IsA(statement, CreateForeignTableStmt))
 		put_change(fcinfo,
-				   ((const CreateForeignTableStmt *) statement)
-				   ->base.inhRelations != NIL,
+				   ((const CreateForeignTableStmt *) statement)->base.inhRelations != NIL,
 				   NULL, NULL, NULL, false);
 	else if (command->type == SCT_Simple && IsA(statement, AlterEnumStmt))
 		put_change(fcinfo, false, NULL, NULL,

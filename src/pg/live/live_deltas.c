@@ -76,8 +76,7 @@ live_begin_deltas(const live_sketch *live)
 			info->ii_ExclusionOps != NULL)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					errmsg("index \"%s\" of live_deltas has an expression, a predicate or an exclusion constraint",
-						   RelationGetRelationName(writer->indexes
-												   ->ri_IndexRelationDescs[i])),
+						   RelationGetRelationName(writer->indexes->ri_IndexRelationDescs[i])),
 					errhint("Drop the index."));
 	}
 	return writer;

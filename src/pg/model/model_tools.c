@@ -72,10 +72,8 @@ fastclust_group_text(PG_FUNCTION_ARGS)
 
 	if (reader == NULL)
 	{
-		reader = fcinfo->flinfo
-			->fn_extra = MemoryContextAllocZero(fcinfo->flinfo
-												->fn_mcxt,
-												sizeof(value_reader));
+		reader = fcinfo->flinfo->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+																   sizeof(value_reader));
 		make_value_reader(get_fn_expr_argtype(fcinfo->flinfo, 0), "group_value",
 						  true, fcinfo->flinfo->fn_mcxt, reader);
 	}

@@ -69,8 +69,7 @@ fastclust_predict_support(PG_FUNCTION_ARGS)
 	listed = IsA(array, ArrayExpr)
 		? !((ArrayExpr *) array)->multidims
 		: IsA(array, Const) && !((Const *) array)->constisnull &&
-		ARR_NDIM(DatumGetArrayTypeP(((Const *) array)
-									->constvalue)) == 0;
+		ARR_NDIM(DatumGetArrayTypeP(((Const *) array)->constvalue)) == 0;
 	rest = IsA(array, ArrayExpr) ? ((ArrayExpr *) array)->elements : NIL;
 	if (!listed || list_length(rest) + texts + 2 >= FUNC_MAX_ARGS)
 		PG_RETURN_POINTER(NULL);

@@ -371,8 +371,7 @@ read_arguments(FunctionCallInfo fcinfo, const read_call *call, call_key key)
 		key.nulls[i] = PG_ARGISNULL(i);
 		key.values[i] = PG_GETARG_DATUM(i);
 		if (!key.nulls[i] && call->argument[i].length == -1)
-			key.values
-				[i] = PointerGetDatum(PG_DETOAST_DATUM_PACKED(key.values[i]));
+			key.values[i] = PointerGetDatum(PG_DETOAST_DATUM_PACKED(key.values[i]));
 	}
 }
 

@@ -218,8 +218,7 @@ check_column(read_condition *c, const ColumnRef *ref)
 					   name, RelationGetRelationName(c->relation)),
 				errplace(c, character_at(c, ref->location)));
 	if (!is_harmless_type(TupleDescAttr(RelationGetDescr(c->relation),
-										number - 1)
-						  ->atttypid))
+										number - 1)->atttypid))
 		reject(c,
 			   psprintf("column \"%s\", of a type that is not built in", name),
 			   ref->location);
@@ -445,8 +444,7 @@ column_names(const read_condition *c)
 
 	foreach(cell, c->columns)
 		names[count++] = NameGetDatum(&TupleDescAttr(descriptor,
-													 lfirst_int(cell) - 1)
-									  ->attname);
+													 lfirst_int(cell) - 1)->attname);
 	return construct_array(names, count, NAMEOID, NAMEDATALEN, false,
 						   TYPALIGN_CHAR);
 }

@@ -516,8 +516,7 @@ fastclust_retrain_if_drifted(PG_FUNCTION_ARGS)
 			 live != 0 ? version.relation : t->source.relation);
 	quiet = t != NULL
 		? t->options->quiet
-		: read_train_options(next_options(&version, options), FOR_TRAIN)
-		->quiet;
+		: read_train_options(next_options(&version, options), FOR_TRAIN)->quiet;
 	if (strcmp(check_drift(fcinfo, &version,
 						   live != 0 ? version.relation : t->source.relation,
 						   live, options, quiet, &check),

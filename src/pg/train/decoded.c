@@ -188,8 +188,7 @@ set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 	quantile_places(places);
 	set_value(row, "spec", spec_without_sample(old->spec));
 	set_numbers(row, "distance_quantiles",
-				profile_of_fit(found->op, drawn, places, DISTANCE_QUANTILES)
-				.quantiles,
+				profile_of_fit(found->op, drawn, places, DISTANCE_QUANTILES).quantiles,
 				DISTANCE_QUANTILES);
 	set_numbers(row, "null_moments",
 				null_moments_of_rows(rescaled_rows(drawn, row_scaling,
@@ -209,8 +208,7 @@ decoded_group(const training *t, Size k, const char *group,
 	bool		fresh = t->options->fresh;
 	scaling		row_scaling = scaling_of_version(old,
 												 fc_sketch_spec((const fc_sketch *)
-																sketch)
-												 ->dim);
+																sketch)->dim);
 	decoded_clusters found = decode_group(t, k, group, sketch, old,
 										  row_scaling, fresh);
 	record_builder row = begin_record("stored_versions", old->record);
@@ -458,8 +456,7 @@ retrain_live_decoded(const locked_model *locked, const stored_version *template,
 		bool		null;
 
 		rows += packed_sketch(SPI_getbinval(table->vals[i], table->tupdesc, 2,
-											&null))
-			->count;
+											&null))->count;
 	}
 	t = begin_decoded(locked, template, options, rows);
 	k = clusters_of_retraining(template, options, t->options);

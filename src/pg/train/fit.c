@@ -621,8 +621,7 @@ fit_compressive(const training *t, group_fit *fit,
 							initial == NULL
 							? NULL
 							: rescaled_operator(initial, t->scaling, no_scaling),
-							t->options->quiet, false)
-		.op;
+							t->options->quiet, false).op;
 	fit->op = rescaled_operator(fit->op, no_scaling, t->scaling);
 	if (t->source.group_by != NULL)
 	{
@@ -778,8 +777,7 @@ fit_group(const training *t, group_fit *fit)
 	{
 		fit->op = rescaled_operator(t->imported, no_scaling, t->scaling);
 		fit->op = with_weights(fit->op,
-							   profile_of_fit(fit->op, rows, NULL, 0)
-							   .weights);
+							   profile_of_fit(fit->op, rows, NULL, 0).weights);
 		fit->converged = true;
 		return;
 	}

@@ -379,8 +379,7 @@ no_more_rows(DestReceiver *receiver)
 static TupleDesc
 row_of_plan(SPIPlanPtr plan)
 {
-	return ((CachedPlanSource *) linitial(SPI_plan_get_plan_sources(plan)))
-		->resultDesc;
+	return ((CachedPlanSource *) linitial(SPI_plan_get_plan_sources(plan)))->resultDesc;
 }
 
 /*
@@ -417,8 +416,7 @@ begin_labels(row_writer *writer, TupleDesc row)
 	labels->call->reader
 		.form = form_of_type(TupleDescAttr(row, row->natts - 1)->atttypid);
 	labels->call->reader.formed = true;
-	labels->scratch = make_scratch(fc_operator_batch_scratch(op, (size_t) writer
-															 ->max));
+	labels->scratch = make_scratch(fc_operator_batch_scratch(op, (size_t) writer->max));
 	labels->x = palloc(writer->max * op->d * sizeof(double));
 }
 
@@ -513,8 +511,7 @@ write_each(Relation relation, TupleDesc row, const char *query)
 					 relation_name(RelationGetRelid(relation)));
 	for (int i = 0; i < row->natts; i++)
 		appendStringInfo(&insert, "%s%s", i > 0 ? ", " : "",
-						 quote_identifier(NameStr(TupleDescAttr(row, i)
-												  ->attname)));
+						 quote_identifier(NameStr(TupleDescAttr(row, i)->attname)));
 	appendStringInfo(&insert, ") %s", query);
 	SPI_execute(insert.data, false, 0);
 }

@@ -229,8 +229,7 @@ static Datum
 merged_paths(const cluster_list *list, int64 kept, Size found)
 {
 	bool		null;
-	Datum		stored = GetAttributeByName(DatumGetHeapTupleHeader(list->version
-																	->record),
+	Datum		stored = GetAttributeByName(DatumGetHeapTupleHeader(list->version->record),
 											"paths", &null);
 	ArrayType  *array = null ? NULL : DatumGetArrayTypePCopy(stored);
 	Size		levels = array == NULL ? 0 : (Size) ARR_DIMS(array)[1];
@@ -253,8 +252,7 @@ merged_paths(const cluster_list *list, int64 kept, Size found)
 			before[j + 1] += before[j];
 		for (Size j = 0; j < list->op.k; j++)
 			if (is_left(list, j, kept))
-				left[row++ * levels +
-					 level] = Int32GetDatum(before[paths[j * levels + level]]);
+				left[row++ * levels + level] = Int32GetDatum(before[paths[j * levels + level]]);
 	}
 	return make_int4_rows(left, (int) found, (int) levels);
 }

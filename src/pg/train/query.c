@@ -79,8 +79,7 @@ run_query(const char *text, int count, const query_argument *arguments,
 	for (int i = 0; i < count; i++)
 	{
 		types[i] = type_of_name(arguments[i].type);
-		parameters
-			->params[i] = (ParamExternData)
+		parameters->params[i] = (ParamExternData)
 		{
 			.value = arguments[i].value,
 				.isnull = arguments[i].null,

@@ -516,8 +516,7 @@ open_source(train_source *source, Oid relation, const feature_list *features,
 	check_columns(source);
 	source->relation = present_name(relation);
 	source->owner = role_name_of(relation_owner(relation));
-	source
-		->group_value = group_by == NULL
+	source->group_value = group_by == NULL
 		? "''"
 		: group_text(source,
 					 psprintf("t.%s",
@@ -776,8 +775,7 @@ fastclust_row_expressions(PG_FUNCTION_ARGS)
 		(source.is_vector || !has_numbers(&source));
 	values[4] = Int32GetDatum(source.encoder != NULL
 							  ? (int32) ((fc_encoder_header *)
-										 source.encoder)
-							  ->dim
+										 source.encoder)->dim
 							  : source.feature_count);
 	values[5] = BoolGetDatum(source.sharded);
 	nulls[6] = nulls[7] = PG_ARGISNULL(5);

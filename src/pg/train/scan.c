@@ -378,8 +378,7 @@ plan_groups(const training *t, scan_request *request, bool limited,
 	}
 	request->rank_limit = 0;
 	set_operators(request, NULL);
-	arguments
-		[1] = (query_argument)
+	arguments[1] = (query_argument)
 	{
 		"_text", PointerGetDatum(groups_of_candidates(t))
 	};

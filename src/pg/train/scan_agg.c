@@ -179,8 +179,7 @@ first_state(FunctionCallInfo fcinfo, scan_call_state *call)
 					  call->plan->encoder != NULL
 					  ? call->plan->d
 					  : (Size) read_vector_argument(fcinfo, &call->reader,
-													ARGUMENT_CELLS, "x")
-					  .d);
+													ARGUMENT_CELLS, "x").d);
 	return new_state(fcinfo, call, call->plan, &fields);
 }
 

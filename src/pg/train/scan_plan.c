@@ -214,8 +214,7 @@ plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext call_co
 	for (int i = 0; i < PLAN_OPERATORS; i++)	/* detoast and copy varlenas,
 												 * except the operators */
 		if (!fields->null[i] && by_value(i) == 0)
-			plan->fields.value
-				[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(fields->value[i]));
+			plan->fields.value[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(fields->value[i]));
 	prepare_plan(plan);
 	MemoryContextSwitchTo(old);
 	return plan;
@@ -333,9 +332,8 @@ fastclust_group_plan(PG_FUNCTION_ARGS)
 	group_plans *plans = fcinfo->flinfo->fn_extra;
 
 	if (plans == NULL)
-		plans = fcinfo->flinfo
-			->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
-												sizeof(group_plans));
+		plans = fcinfo->flinfo->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt,
+																  sizeof(group_plans));
 	if (!PG_ARGISNULL(ARGUMENT_GROUPS) && !PG_ARGISNULL(ARGUMENT_PLANS) &&
 		!PG_ARGISNULL(ARGUMENT_GROUP))
 	{

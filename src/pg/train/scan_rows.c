@@ -333,8 +333,7 @@ make_capacity_in_sample(FunctionCallInfo fcinfo, scan_state *state)
 		return;
 	state->sample = coreset_with_capacity(fcinfo, old,
 										  capacity_of_sample(old,
-															 2 * (Size) old
-															 ->capacity));
+															 2 * (Size) old->capacity));
 	pfree(old);
 }
 

@@ -203,8 +203,7 @@ fastclust_scan_result(PG_FUNCTION_ARGS)
 								: NULL);
 	for (int i = 2; i < 5; i++)
 		nulls[i] = DatumGetPointer(values[i]) == NULL;
-	values[5] = array_of_steps(&result, get_element_type(TupleDescAttr(desc, 5)
-														 ->atttypid));
+	values[5] = array_of_steps(&result, get_element_type(TupleDescAttr(desc, 5)->atttypid));
 	return row_result(fcinfo, values, nulls);
 }
 

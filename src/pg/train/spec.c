@@ -329,8 +329,7 @@ choose_map(training *t, const fc_weighted_rows *sample)
 		t->map = (struct varlena *)
 			DatumGetPointer(DirectFunctionCall3(fastclust_nystroem,
 												PointerGetDatum(landmarks),
-												PointerGetDatum(&candidates
-																.kernel),
+												PointerGetDatum(&candidates.kernel),
 												Int32GetDatum((int32) rank)));
 	}
 	fc_kernel_map_view((const fc_kernel_map_header *) t->map, &map);

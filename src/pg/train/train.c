@@ -418,10 +418,9 @@ find_group_candidates(training *t)
 		rows += (double) x->n;
 		if (distinct_rows(x, t->k) < t->k)
 			continue;
-		t->found
-			[t->found_count] = candidates_of(t, samples[i].group, x,
-											 searched_clusters(t, x, t->k,
-															   SHARED_NUMBERS));
+		t->found[t->found_count] = candidates_of(t, samples[i].group, x,
+												 searched_clusters(t, x, t->k,
+																   SHARED_NUMBERS));
 		t->found[t->found_count].n = t->estimate * (double) samples[i].n / read;
 		t->found_count += t->found[t->found_count].count > 0;
 	}
@@ -560,8 +559,7 @@ measure_recall(training *t, const fc_weighted_rows *sample,
 	{
 		int64		probes = (int64) Min(t->options->probes, fit->op->k);
 
-		t->recall = recall_of_search(fit->op, rows, (double) fit->n, probes)
-			.recall;
+		t->recall = recall_of_search(fit->op, rows, (double) fit->n, probes).recall;
 	}
 }
 

@@ -105,8 +105,7 @@ partition_condition(Oid relation, const char *rows, const char *which)
 		if (i != partitions->boundinfo->default_index)
 		{
 			Datum		bounds = DirectFunctionCall1(pg_get_partition_constraintdef,
-													 ObjectIdGetDatum(partitions
-																	  ->oids[i]));
+													 ObjectIdGetDatum(partitions->oids[i]));
 			char	   *query;
 
 			condition = resolved_condition(relation,

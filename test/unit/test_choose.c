@@ -77,6 +77,30 @@ test_planted(size_t d, size_t k, double gap)
 }
 
 /*
+ * Two clusters of standardised columns are longer across the line between them
+ * than along it. Two is nevertheless clear: it is no rival that four halves are
+ * reproduced, or that some of many parts have valleys around them by chance.
+ */
+static void
+test_two_long(size_t n)
+{
+	problem		p = make_problem(n, 2, 2);
+	fc_rng		rng = fc_rng_start(11, 0);
+	size_t		clear = 0;
+
+	for (size_t table = 0; table < 10; table++)
+	{
+		for (size_t i = 0; i < n; i++)
+		{
+			p.x[2 * i] = (float) (2.0 * (double) (i % 2) + fc_rng_normal(&rng) / 3.0);
+			p.x[2 * i + 1] = (float) fc_rng_normal(&rng);
+		}
+		clear += chosen(&p, 50, 0.0) == 2 && choice.verdict == FC_K_CLEAR;
+	}
+	CHECK(clear >= 9, "%zu rows: 2 is clear in %zu of 10 tables", n, clear);
+}
+
+/*
  * One row in a hundred is placed at random: the planted number is clear if the
  * farthest 2 % are left out.
  */
@@ -309,6 +333,8 @@ main(void)
 			test_planted(dimensions[i], k, 5.0);
 		}
 	}
+	test_two_long(1000);
+	test_two_long(3000);
 	test_few_wide(20);
 	test_few_wide(60);
 	test_few_wide(300);

@@ -62,10 +62,11 @@
 #define LIMIT_SHARE	0.8
 
 /*
- * Minimum fraction of the clusters of a rival that are found along one axis. A
- * smaller one makes more choices unclear. A guess.
+ * Minimum fraction of the clusters of a rival that are found. Parts of few rows
+ * have valleys by chance, so a smaller one makes more choices unclear
+ * (bench/number.py).
  */
-#define LINE_SHARE	0.5
+#define RIVAL_FOUND	0.5
 
 typedef struct k_search
 {
@@ -513,13 +514,25 @@ choose(k_search *s)
 }
 
 /*
+ * Returns true if the cost of `fine` is lower than division explains: into m
+ * parts each, clusters that are even lines would have 1 / m^2 of the cost of
+ * `coarse`, and clusters of more dimensions more.
+ */
+static bool
+bends_cost(const fc_tried *coarse, const fc_tried *fine)
+{
+	double		parts = (double) fine->k / (double) coarse->k;
+
+	return fine->evidence.cost * parts * parts < coarse->evidence.cost;
+}
+
+/*
  * Returns the smallest rival of the chosen number, or 0. A rival is a greater
  * number for which more clusters are found, or whose clusters are reproduced
  * by both halves and bend the cost clearly, unless they are only parts of
  * clusters that are far apart. A level has no rivals, because all finer numbers
  * would qualify. Along one axis, halves divide any rows into nearly the same
- * parts, and parts of few rows have valleys by chance. There, only a number of
- * which most clusters are found is a rival.
+ * parts, so that only clusters that are found count.
  */
 static size_t
 rival_of(const k_search *s)
@@ -534,11 +547,12 @@ rival_of(const k_search *s)
 	{
 		const fc_tried *tried = &choice->tried[i];
 		double		min_found = fmax((double) chosen->k + 1.0,
-									 line ? LINE_SHARE * (double) tried->k : 0.0);
+									 RIVAL_FOUND * (double) tried->k);
 		bool		bends = (!line && i + 1 < choice->count &&
 							 tried->evidence.agreement >= RIVAL_AGREEMENT &&
 							 tried->gain >= RIVAL_GAIN * chosen->gain &&
-							 tried->gain >= FC_CLEAR_GAIN * tried[1].gain);
+							 tried->gain >= FC_CLEAR_GAIN * tried[1].gain &&
+							 bends_cost(chosen, tried));
 
 		if ((tried->evidence.found >= min_found || bends) &&
 			!is_within(s, choice->chosen, i))

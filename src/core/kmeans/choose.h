@@ -24,14 +24,15 @@
  * large enough.
  *
  * The choice is clear unless its clusters hide others (evidence.h) or it has a
- * rival. A rival is a greater number for which more clusters are found, or
- * whose clusters are reproduced in both halves and gain at least half as much,
- * unless they are parts of chosen clusters that are far apart; a level has no
- * rivals. The verdict is FC_K_LIMIT when the greatest number tried is chosen:
- * because it is the finest, or because its clusters are well separated and the
- * cost still falls fast. If no number is stable, the choice is the number with
- * the greatest product of agreement and log(cost(1) / cost(k)) / log(k); for a
- * uniform distribution the second factor is 2 / d.
+ * rival. A rival is a greater number for which more clusters are found, and at
+ * least half of all, or whose clusters are reproduced in both halves and gain
+ * at least half as much, and more than parts of a line. Parts of chosen
+ * clusters that are far apart are no rivals; a level has none. The verdict is
+ * FC_K_LIMIT when the greatest number tried is chosen: because it is the
+ * finest, or because its clusters are well separated and the cost still falls
+ * fast. If no number is stable, the choice is the number with the greatest
+ * product of agreement and log(cost(1) / cost(k)) / log(k); for a uniform
+ * distribution the second factor is 2 / d.
  *
  * Halves of few rows say little. Below FC_FEW_ROWS rows, up to FC_FEW_CLUSTERS
  * numbers are therefore tried on all rows first (few_rows.c), unless many

@@ -89,6 +89,12 @@ SELECT train('scale', 'rings', '{x,y}', method => 'density', options => '{"stand
 SELECT adjusted_rand_agg(predict('scale', r), truth) > 0.99 AS rand_above_0_99 FROM rings r
  WHERE truth >= 0 AND predict('scale', r) IS NOT NULL;
 SELECT k FROM models WHERE model = 'scale';
+-- Sizes count the rows that predict labels, also those of sparse micro-clusters near a dense one.
+SELECT bool_and(size = n) AS sizes_are_counts
+  FROM model_clusters
+  JOIN (SELECT predict('scale', r) AS cluster, count(*) AS n FROM rings r GROUP BY 1) labelled
+ USING (cluster)
+ WHERE model = 'scale';
 SELECT train('scale', 'rings', '{x,y}', method => 'density', options => '{"standardize": false, "scale": 0.001}');
 
 -- The method works for groups, with a condition, with encoded columns and with the metric cosine.

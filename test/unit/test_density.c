@@ -523,6 +523,33 @@ test_scale(void)
 	CHECK(fc_density_at_scale(&p.b, 3000.0, 0.3, &arena, label, radius) == 0 && label[0] == -1, "clusters are found where nothing is dense");
 }
 
+/*
+ * Two clouds in 100 dimensions are 40 apart, and have micro-clusters as wide as
+ * the clouds. At scale 18 they are two clusters, although 40 is less than the
+ * scale and the radii 12 of two micro-clusters.
+ */
+static void
+test_scale_of_wide(void)
+{
+	fc_arena	arena = unit_arena();
+	problem		p = new_problem(0, 100, 40);
+	int32_t		label[40];
+	double		radius[40];
+	fc_rng		rng = fc_rng_start(12, 0);
+
+	for (size_t a = 0; a < 40; a++)
+	{
+		p.n[a] = a < 4 ? 400.0 : 20.0;
+		p.square[a] = a < 4 ? 144.0 : 64.0;
+		for (size_t c = 0; c < 100; c++)
+			p.mean[100 * a + c] = (c == 0 && a % 2 == 1 ? 40.0 : 0.0) + 0.3 * fc_rng_normal(&rng);
+	}
+	CHECK(fc_density_at_scale(&p.b, 50.0, 18.0, &arena, label, radius) == 2, "two clouds are not two clusters at scale 18");
+	for (size_t a = 2; a < 40; a++)
+		CHECK(label[a] == label[a % 2], "micro-cluster %zu has another label than its cloud", a);
+	CHECK(fc_density_at_scale(&p.b, 50.0, 45.0, &arena, label, radius) == 1, "two clouds are not one cluster at scale 45");
+}
+
 int
 main(void)
 {
@@ -563,5 +590,6 @@ main(void)
 	test_copies();
 	test_few();
 	test_scale();
+	test_scale_of_wide();
 	return unit_finish();
 }

@@ -692,6 +692,27 @@ number_sets(const fc_micro_clusters *b, fc_disjoint_sets *sets, const double *co
 	return k;
 }
 
+/*
+ * Returns true if a row of micro-cluster a is probably within `scale` of a row
+ * of i; squared is the squared distance of their means. Two conditions hold.
+ * The means without the radii of both are as near. And so is the nearest of
+ * n_a n_i pairs of rows, if the squared distance of a pair is normal with the
+ * variance of normal rows in `dimension` dimensions. The second one decides in
+ * many dimensions, where hardly any row lies between the two means.
+ */
+static bool
+are_near(const fc_micro_clusters *b, size_t a, size_t i, double squared, double dimension,
+		 double scale)
+{
+	double		spread = b->square[a] + b->square[i];
+	double		deviation = sqrt((2.0 * spread + 4.0 * squared) * spread / dimension);
+	double		pairs = sqrt(2.0 * log(fmax(b->n[a] * b->n[i], 1.0)));
+	double		limit = scale + sqrt(b->square[a]) + sqrt(b->square[i]);
+
+	return squared <= limit * limit &&
+		squared + spread - pairs * deviation <= scale * scale;
+}
+
 size_t
 fc_density_at_scale(const fc_micro_clusters *b, double min_rows, double scale,
 					fc_arena *arena, int32_t *label, double *radius)
@@ -699,17 +720,20 @@ fc_density_at_scale(const fc_micro_clusters *b, double min_rows, double scale,
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_point_tiles points = fc_point_tiles_of(b, arena);
 	fc_disjoint_sets sets = fc_new_sets(b->m, arena);
-	double	   *core = FC_TAKE(arena, b->m, double);
+	double	   *mass = FC_TAKE(arena, 2 * b->m, double);
+	double	   *core = FC_TAKE(arena, 2 * b->m, double);
+	double	   *tail = core + b->m;
 	double	   *squared = FC_TAKE(arena, fc_point_lanes(b->m), double);
-	double	   *extent = FC_TAKE(arena, b->m, double);
 	size_t		k;
 
 	for (size_t a = 0; a < b->m; a++)
 	{
-		squared[a] = min_rows;
-		extent[a] = sqrt(b->square[a]);
+		mass[a] = min_rows;
+		mass[b->m + a] = min_rows / FC_GROWTH_SHARE;
 	}
-	fc_squared_radii(b, squared, 1, arena, core);
+	fc_squared_radii(b, mass, 2, arena, core);
+	for (size_t a = 0; a < b->m; a++)
+		tail[a] = fc_dimension(b->d, fc_log_growth(core[a], tail[a]));
 	for (size_t a = 0; a < b->m; a++)
 	{
 		if (core[a] > scale * scale)
@@ -718,10 +742,8 @@ fc_density_at_scale(const fc_micro_clusters *b, double min_rows, double scale,
 		points.n = a;
 		fc_point_distances(&points, b->mean + a * b->d, 1, squared);
 		for (size_t i = 0; i < a; i++)
-		{
-			double		max = scale + extent[i] + extent[a];
-
-			if (squared[i] <= max * max && core[i] <= scale * scale)
+			if (core[i] <= scale * scale &&
+				are_near(b, a, i, squared[i], 0.5 * (tail[a] + tail[i]), scale))
 			{
 				uint32_t	x = fc_set_of(&sets, (uint32_t) i);
 				uint32_t	y = fc_set_of(&sets, (uint32_t) a);
@@ -729,7 +751,6 @@ fc_density_at_scale(const fc_micro_clusters *b, double min_rows, double scale,
 				if (x != y)
 					fc_join_sets(&sets, x, y);
 			}
-		}
 	}
 	k = number_sets(b, &sets, core, scale * scale, arena, label);
 	for (size_t a = 0; a < b->m; a++)

@@ -131,8 +131,9 @@ void		fc_density_clusters(const fc_micro_clusters *micro_clusters,
 /*
  * Finds the clusters at a single density. Micro-clusters whose ball of
  * min_rows rows has a radius up to `scale` are dense, and two dense ones share
- * a cluster if their rows come within that distance: |mean_a - mean_b| - s_a -
- * s_b <= scale, where s is the root of `square`. Sets label[a] to the
+ * a cluster if their rows come within that distance: if |mean_a - mean_b| -
+ * s_a - s_b <= scale, where s is the root of `square`, and if the nearest two
+ * rows are expected to be that near, too. Sets label[a] to the
  * cluster's index, the largest first, or to -1, and radius[a] to the radius of
  * the ball (m values each). Returns the number of clusters. Ester, Kriegel,
  * Sander, Xu 1996 (DBSCAN).

@@ -494,14 +494,46 @@ micro_operator(const training *t, const micro_cluster_set *set,
 }
 
 /*
- * Sets the operators of the group: the means of the clusters, without noise,
- * and the micro-clusters that label rows. Sets the spreads of the group to the
- * standard deviations of its clusters per dimension.
+ * Counts the rows of each cluster in the sample, and adjusts these numbers to
+ * `total` rows in all. With option scale, rows near a dense micro-cluster have
+ * its cluster, even if their own micro-cluster is not dense.
  */
 static void
-describe_clusters(const training *t, group_fit *fit, const micro_cluster_set *set,
-				  const found_regions *found)
+count_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *rows,
+					double total, double *n, Size k)
 {
+	const fc_operator_header *plain = plain_operator(micro);
+	two_labellings labels = label_twice(plain, rows, plain, rows);
+	double		sampled = 0;
+	fc_operator op;
+
+	open_operator(micro, &op);
+	memset(n, 0, k * sizeof(double));
+	for (Size i = 0; i < labels.a.n; i++)
+	{
+		int32		label = fc_operator_label(&op, (Size) labels.a.labels[i],
+											  labels.a.squares[i]);
+
+		sampled += labels.a.weights[i];
+		if (label >= 0)
+			n[label] += labels.a.weights[i];
+	}
+	for (Size j = 0; j < k; j++)
+		n[j] *= total / sampled;
+}
+
+/*
+ * Sets the operators of the group: the means of the clusters, without noise,
+ * and the micro-clusters that label rows. Sets the spreads of the group to the
+ * standard deviations of its clusters per dimension. Returns the number of
+ * rows that have a cluster. rows: sample in which rows near a dense
+ * micro-cluster are counted, or NULL.
+ */
+static double
+describe_clusters(const training *t, group_fit *fit, const micro_cluster_set *set,
+				  const found_regions *found, const fc_weighted_rows *rows)
+{
+	double		clustered = 0;
 	Size		k = found->clusters;
 	Size		d = set->b.d;
 	fc_metric	metric = t->source.cosine ? FC_COSINE : FC_EUCLIDEAN;
@@ -527,10 +559,15 @@ describe_clusters(const training *t, group_fit *fit, const micro_cluster_set *se
 		}
 	for (Size j = 0; j < k; j++)
 		spreads[j] = sqrt(spreads[j] / (double) d);
+	fit->micro = micro_operator(t, set, found);
+	if (rows != NULL)
+		count_rows_in_reach(fit->micro, rows, set->rows, n, k);
 	fit->op = make_codebook_for(metric, unit_centroids(metric, x, k, d), n, k,
 								d);
 	fit->spreads = spreads;
-	fit->micro = micro_operator(t, set, found);
+	for (Size j = 0; j < k; j++)
+		clustered += n[j];
+	return clustered;
 }
 
 /*
@@ -735,18 +772,20 @@ find_group_regions(training *t, group_fit *fit, const fc_weighted_rows *complete
 {
 	fc_arena	arena = make_arena("density");
 	micro_cluster_set set = micro_clusters_of_fit(fit, complete, &arena);
+	bool		at_scale = !isnan(t->options->scale);
+	const fc_weighted_rows *counted = NULL;
 	found_regions found;
-	double		clustered = 0;
+	double		clustered;
 
 	if (fit->squares != NULL)
 		warn_outgrown(t, &set);
 	else if (t->source.group_by == NULL)
 		t->micro = fit->op;
-	found = !isnan(t->options->scale) ? find_at_scale(t, fit, &set, &arena) :
-		find_leaves(t, fit, &set, &arena);
-	describe_clusters(t, fit, &set, &found);
-	for (Size a = 0; a < set.b.m; a++)
-		clustered += found.cluster[a] >= 0 ? set.n[a] : 0;
+	found = at_scale ? find_at_scale(t, fit, &set, &arena) : find_leaves(t, fit, &set, &arena);
+	/* the rows of a live model are made up, but its sums are exact */
+	if (at_scale && fit->squares == NULL)
+		counted = complete != NULL ? complete : fit->rows;
+	clustered = describe_clusters(t, fit, &set, &found, counted);
 	if (found.note != NULL)
 		t->note = t->note != NULL ? psprintf("%s, %s", found.note, t->note) : found.note;
 	fit->objective = NAN;

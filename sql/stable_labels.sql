@@ -31,3 +31,12 @@ SELECT retrain('moving', '{"quiet": true}');
 SELECT name, round(centroid[1]::numeric) AS x, round(centroid[2]::numeric) AS y FROM model_clusters WHERE model = 'moving' AND name = 'east';
 SELECT drop_model('moving');
 DROP TABLE moving;
+
+-- Names go with their clusters to other columns, also if a column has the name t.
+CREATE TABLE of_t AS SELECT i % 3 AS t, i % 3 * 10 + sin(i) AS a, i % 3 % 2 * 10 + cos(i) AS b FROM generate_series(1, 900) i;
+SELECT train('of t', 'of_t', '{a}', 3, options => '{"quiet": true}');
+SELECT count(name_cluster('of t', predict('of t', r), 'kind ' || r.t)) AS named FROM (SELECT DISTINCT ON (t) * FROM of_t) r;
+SELECT train('of t', 'of_t', '{a,b}', 3, options => '{"quiet": true}');
+SELECT count(*) FILTER (WHERE predict_name('of t', r) <> 'kind ' || r.t) AS other_names FROM of_t r;
+SELECT drop_model('of t');
+DROP TABLE of_t;

@@ -24,8 +24,8 @@ BEGIN
                     $query$
         WITH labelled AS (
                  SELECT %s AS group_value,
-                        predict($1, t, group_value => NULL::text, version => $2) AS a,
-                        predict($1, t, group_value => NULL::text, version => $3) AS b %s),
+                        predict($1, t.*, group_value => NULL::text, version => $2) AS a,
+                        predict($1, t.*, group_value => NULL::text, version => $3) AS b %s),
              counted AS (
                  SELECT l.group_value, l.a, l.b, count(*)::float8 AS n FROM labelled l
                   WHERE l.a IS NOT NULL AND l.b IS NOT NULL

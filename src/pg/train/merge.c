@@ -358,6 +358,35 @@ report_name(const training *t, const cluster_list *list, int64 kept)
 }
 
 /*
+ * Warns if a merged cluster is nearer to another cluster than to the joined
+ * one, whose centroid is between the merged clusters.
+ */
+static void
+warn_divided(const training *t, const cluster_list *list, int64 kept)
+{
+	const fc_operator_header *joined = rescaled_operator(t->imported, no_scaling,
+														 scaling_of_version(list->version,
+																			list->version->op->d));
+	const fc_weighted_rows *centroids = rows_of_operator(list->version->op);
+	two_labellings labels = label_twice(joined, centroids, joined, centroids);
+	int32		number = fc_operator_number(&list->op, (Size) kept);
+
+	for (Size j = 0; j < list->op.k; j++)
+	{
+		int32		merged = fc_operator_number(&list->op, j);
+		int32		nearest = t->numbers[labels.a.labels[j]];
+
+		if (list->chosen[j] && nearest != number)
+			ereport(WARNING,
+					errmsg("rows of cluster %d of model \"%s\" are now nearer to cluster %d than to the joined cluster %d",
+						   merged, t->model, nearest, number),
+					errdetail("The joined cluster is at the weighted mean of the merged ones."),
+					errhint("Return to version %d with use_version, and merge neighbours, which cluster_tree shows, or give clusters the same name with name_cluster.",
+							list->version->version));
+	}
+}
+
+/*
  * Makes a version in which the given clusters are replaced by their weighted
  * mean; returns its number.
  */
@@ -366,12 +395,17 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 {
 	locked_model locked = lock_model(fcinfo, true, false);
 	train_options *options = options_of_text("{}");
-	stored_version version = largest_group(&locked, false);
+	stored_version version = largest_group(&locked, true);
 	cluster_list list;
 	training   *t;
 	int64		kept;
 	int32		made;
 
+	if (version.options->group_by != NULL)
+		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				errmsg("model \"%s\" has one model per group", locked.model),
+				errdetail("Clusters can be merged in a model without groups."),
+				errhint("Retrain with a smaller k, or train a model of one group with the option where."));
 	if (version.method == METHOD_DENSITY)
 		reject_with_method(version.method,
 						   "cannot merge clusters, because they are not defined by their means",
@@ -391,6 +425,7 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 	release_merged(t, &list);
 	made = run_training(fcinfo, t);
 	report_name(t, &list, kept);
+	warn_divided(t, &list, kept);
 	return made;
 }
 

@@ -25,7 +25,9 @@ double
 fc_relative_distance(const fc_operator *op, size_t j, double weight, double spread,
 					 double common, double square)
 {
-	double		scale = ((weight * spread * spread + FC_COMMON_ROWS * common) /
+	double		root = sqrt(common);
+	double		raised = fmax(spread, FC_MIN_SPREAD * root);
+	double		scale = ((weight * raised + FC_COMMON_ROWS * root) * raised /
 						 (weight + FC_COMMON_ROWS));
 	double		rounding = fc_operator_centroid_rounding(op, j);
 

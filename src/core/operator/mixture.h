@@ -32,10 +32,10 @@ void		fc_operator_responsibilities(const fc_operator *op, const double *spreads,
 										 const double *x, fc_scratch scratch, double *p);
 
 /*
- * Number of rows with the common standard deviation that are added to each
- * cluster for relative distances. With a larger number, clusters of few rows
- * count as more like the others; with 0, a cluster of equal rows has no scale.
- * A guess.
+ * Number of rows that are added to each cluster for relative distances, with a
+ * variance between the cluster's and the common one. With a larger number,
+ * clusters of few rows count as more like the others; with 0, a cluster of
+ * equal rows has no scale. A guess.
  */
 #define FC_COMMON_ROWS	10.0
 
@@ -47,8 +47,11 @@ double		fc_common_square(const double *weights, const double *spreads, size_t k)
  * deviations of that cluster, drawn towards the common one:
  *
  *     sqrt(square / (d s^2)),
- *     s^2 = (w_j s_j^2 + FC_COMMON_ROWS * common) / (w_j + FC_COMMON_ROWS)
+ *     s^2 = (w_j s_j^2 + FC_COMMON_ROWS s_j c) / (w_j + FC_COMMON_ROWS),
+ *     c^2 = common, s_j raised to FC_MIN_SPREAD c
  *
+ * The variance s_j c of the added rows is the geometric mean: rows with the
+ * variance c^2 would blur a cluster that is a hundred times as tight as others.
  * 0 if the row is the centroid up to rounding, infinity if s is 0 otherwise.
  * common: from fc_common_square.
  */

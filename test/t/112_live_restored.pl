@@ -110,6 +110,44 @@ for (1 .. 300)
 is($end, '2701|2701|0', 'rows applied by a subscription are counted');
 $server->query('DROP SUBSCRIPTION of_log', database => 'subscriber');
 
+# ---- a subscriber of all tables, and so of the rows of the extension, but not of its sequences ----
+$server->query("CREATE DATABASE $_") for 'published', 'copied';
+$server->query(<<'SQL', database => 'published');
+CREATE EXTENSION fastclust;
+CREATE TABLE r AS SELECT i AS id, i % 3 + sin(i) AS a, i % 5 AS b FROM generate_series(1, 500) i;
+ALTER TABLE r ADD PRIMARY KEY (id);
+SELECT train('m' || i, 'r', '{a,b}', 3, options => '{"quiet": true, "live": true}') FROM generate_series(1, 3) i;
+SELECT retrain_if_drifted('m1', 1e-30, 0, '{"quiet": true}');
+CREATE PUBLICATION of_all FOR ALL TABLES;
+SELECT pg_create_logical_replication_slot('of_all', 'pgoutput');
+SQL
+my $own = "train('own', 'r', '{a,b}', 3, options => '{\"quiet\": true}'), retrain('own', '{\"quiet\": true}'), retrain_if_drifted('own', 1e-30, 0, '{\"quiet\": true}')";
+my $caught_up = sub {
+	my $what = "SELECT (SELECT string_agg(model, ' ' ORDER BY model) FROM models) || ' ' || (SELECT count(*) FROM drift_log) || (SELECT ', ' || count(*) FROM r)";
+	my ($copy, $wanted) = ('', shift);
+	for (1 .. 300)
+	{
+		last if ($copy = said($what, database => 'copied')) eq $wanted;
+		select undef, undef, undef, 0.1;
+	}
+	return is($copy, $wanted, shift);
+};
+$server->query(<<"SQL", database => 'copied');
+CREATE EXTENSION fastclust;
+CREATE TABLE r (id int PRIMARY KEY, a float8, b int);
+CREATE SUBSCRIPTION of_all CONNECTION 'host=$server->{directory} port=54321 user=postgres dbname=published' PUBLICATION of_all WITH (create_slot = false, slot_name = 'of_all');
+SQL
+$caught_up->('m1 m2 m3 1, 500', 'a subscription to all tables copies models');
+is(said("SET client_min_messages = error; SELECT $own; SELECT keep_sketch('own', 'r', '{a}', sketch_spec(1, 16, 1.0))", database => 'copied'), "1|2|\n500", 'a subscriber trains models of its own');
+is(said("SELECT train('other', 'r', '{a,b}', 3, options => '{\"quiet\": true, \"live\": true}'); SELECT state FROM live_sketches WHERE name IN ('own', 'other')", database => 'copied'), "1\nready\nready", '... and live ones');
+$server->query(q(SELECT train('m4', 'r', '{a,b}', 3, options => '{"quiet": true, "live": true}'), train('m5', 'r', '{a,b}', 2, options => '{"quiet": true, "live": true}'), retrain_if_drifted('m1', 1e-30, 0, '{"quiet": true}')), database => 'published');
+$caught_up->('m1 m2 m3 m4 m5 other own 3, 500', '... whose rows no later row of the publisher meets');
+$server->query('DROP SUBSCRIPTION of_all', database => 'copied');
+
+# A copy whose subscription is gone, as after a switch to it, knows its rows, but not the sequences.
+$server->query("SELECT setval(pg_get_serial_sequence(t, 'id'), 1, false) FROM unnest('{stored_models,training_steps,drift_checks,kept_sketches}'::text[]) t; SELECT drop_model('own'), drop_sketch('own')", database => 'copied');
+is(said("SET client_min_messages = error; SELECT $own; SELECT keep_sketch('own', 'r', '{a}', sketch_spec(1, 16, 1.0))", database => 'copied'), "1|2|\n500", 'a former subscriber takes ids that are free');
+
 # ---- DDL that is visible in every snapshot ----
 for my $change ('TRUNCATE log_1', 'ALTER TABLE log DETACH PARTITION log_1', 'ALTER TABLE log ATTACH PARTITION log_1 FOR VALUES FROM (0) TO (1000)', 'CREATE TABLE log_3 PARTITION OF log FOR VALUES FROM (-10) TO (0)')
 {

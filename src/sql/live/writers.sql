@@ -82,6 +82,7 @@ CREATE FUNCTION fastclust_owner.claim_live(live kept_sketches, caller oid) RETUR
 DECLARE
     stored stored_models;
     made kept_sketches;
+    was_taken boolean := false;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed'),
             check_execute(caller,
@@ -122,10 +123,14 @@ BEGIN
     END IF;
     -- expressions are evaluated with the rights of the owner of the extension
     live.condition := (live_expressions(live, live.relation)).filter;
-    live.id := nextval('kept_sketches_id_seq');
     live.created_at := now();
     live.counting := live.counting IS TRUE;
-    INSERT INTO kept_sketches SELECT live.*;
+    LOOP
+        live.id := new_id('kept_sketches', was_taken);
+        INSERT INTO kept_sketches SELECT live.* ON CONFLICT (id) DO NOTHING;
+        EXIT WHEN FOUND;
+        was_taken := true;
+    END LOOP;
     RETURN live;
 END
 $$;

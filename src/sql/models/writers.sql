@@ -77,6 +77,25 @@ BEGIN
 END
 $$;
 
+-- Returns an id for a new row of a table. Logical replication copies rows of the publisher, but not
+-- its sequences. In a subscribed table, and if the last id was taken, the sequence goes on from a
+-- random place, so that later rows of the publisher have other ids, too.
+CREATE FUNCTION fastclust_owner.new_id(relation regclass, was_taken boolean) RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    far CONSTANT bigint := 4294967296;    -- a publisher has fewer rows
+    sequence regclass := pg_get_serial_sequence(relation::text, 'id');
+    id bigint := nextval(sequence);
+BEGIN
+    IF was_taken
+       OR (id < far AND EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = relation)) THEN
+        PERFORM setval(sequence, far * (1 + floor(random() * 1048576)::bigint));
+        id := nextval(sequence);
+    END IF;
+    RETURN id;
+END
+$$;
+
 -- Locks a model until the end of the transaction, and returns it. Raises an error if the caller may
 -- not change the model. If `make` is true, creates a missing model.
 CREATE FUNCTION fastclust_internal.locked_model(model_name text, wait boolean,
@@ -88,6 +107,7 @@ CREATE FUNCTION fastclust_owner.locked_model(model_name text, wait boolean, make
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     stored stored_models;
+    was_taken boolean := false;
 BEGIN
     PERFORM reject_read_only();
     IF make AND COALESCE(model_name, '') = '' THEN
@@ -96,9 +116,13 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
     ELSIF make AND NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
         PERFORM claim_name(model_name, wait, caller);
-        INSERT INTO stored_models (model, owner)
-        VALUES (model_name, pg_get_userbyid(caller))
-        ON CONFLICT DO NOTHING;
+        LOOP
+            INSERT INTO stored_models (id, model, owner)
+            VALUES (new_id('stored_models', was_taken), model_name, pg_get_userbyid(caller))
+            ON CONFLICT DO NOTHING;
+            EXIT WHEN FOUND OR EXISTS (SELECT FROM stored_models m WHERE m.model = model_name);
+            was_taken := true;
+        END LOOP;
     END IF;
     SELECT * INTO stored FROM stored_models m WHERE m.model = model_name;
     IF stored.id IS NOT NULL AND is_member(caller, stored.owner_id) THEN
@@ -193,9 +217,15 @@ CREATE FUNCTION fastclust_owner.write_step(model_id bigint, version integer, ste
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     stored stored_models := locked_model(model_id, version, false, caller);
+    was_taken boolean := false;
 BEGIN
-    INSERT INTO training_steps (model_id, version, step, objective, seconds, note)
-        VALUES (stored.id, $2, $3, $4, $5, $6);
+    LOOP
+        INSERT INTO training_steps (id, model_id, version, step, objective, seconds, note)
+        VALUES (new_id('training_steps', was_taken), stored.id, $2, $3, $4, $5, $6)
+        ON CONFLICT DO NOTHING;
+        EXIT WHEN FOUND;
+        was_taken := true;
+    END LOOP;
 END
 $$;
 

@@ -124,6 +124,37 @@ fastclust_restored_leaves(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/*
+ * Takes (statement, live_id). Runs the statement under the latest snapshot,
+ * with the id as $1. Returns the text of the first column of its first row, or
+ * NULL if it has no rows.
+ */
+PG_FUNCTION_INFO_V1(fastclust_run_latest);
+Datum
+fastclust_run_latest(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = CurrentMemoryContext;
+	text	   *result = NULL;
+
+	require_argument(fcinfo, 0, "statement");
+	require_argument(fcinfo, 1, "live_id");
+	SPI_connect();
+	live_execute(text_to_cstring(PG_GETARG_TEXT_PP(0)), PG_GETARG_INT64(1),
+				 InvalidOid, false);
+	if (SPI_tuptable != NULL && SPI_processed > 0)
+	{
+		char	   *value = SPI_getvalue(SPI_tuptable->vals[0],
+										 SPI_tuptable->tupdesc, 1);
+
+		MemoryContextSwitchTo(context);
+		result = value == NULL ? NULL : cstring_to_text(value);
+	}
+	SPI_finish();
+	if (result == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(result);
+}
+
 /* ---- subcommands ---- */
 
 /*

@@ -15,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
@@ -47,6 +48,8 @@ typedef struct pending_changes
 	live_sketch *live;
 	int			level;			/* nesting level of the subtransaction that
 								 * made the changes */
+	Oid			trigger;		/* OID of the row trigger; InvalidOid for the
+								 * rows of a restored leaf */
 	bool		busy;			/* true while an expression of the live sketch
 								 * is being evaluated */
 	MemoryContext context;		/* owns everything in this struct */
@@ -170,6 +173,26 @@ name_live_sketch(void *argument)
 /* ---- pending changes ---- */
 
 /*
+ * Returns false if this transaction has dropped the trigger that collected the
+ * changes, because it dropped the live sketch or the table, or counted all
+ * rows again.
+ */
+static bool
+has_trigger(const pending_changes *p)
+{
+	Relation	table = try_relation_open(p->live->leaf, NoLock);
+	bool		found = !OidIsValid(p->trigger);
+
+	if (table == NULL)
+		return false;
+	for (int i = 0; table->trigdesc != NULL && i < table->trigdesc->numtriggers;
+		 i++)
+		found |= table->trigdesc->triggers[i].tgoid == p->trigger;
+	relation_close(table, NoLock);
+	return found;
+}
+
+/*
  * Records why triggers can no longer maintain the counts of the leaf. Readers
  * of the live sketch get the reason as an error; writers of the table get no
  * error.
@@ -211,7 +234,9 @@ write_pending(void)
 
 		if (p->level != level)
 			continue;
-		if (p->live->lost != NULL)
+		if (!has_trigger(p))
+			;
+		else if (p->live->lost != NULL)
 			write_lost(p->live);
 		else
 			live_write_changes(p->changes);
@@ -257,7 +282,7 @@ end_subtransaction(SubXactEvent event, SubTransactionId id,
 }
 
 static pending_changes *
-begin_pending(live_sketch *live)
+begin_pending(live_sketch *live, Oid trigger)
 {
 	static bool hooked = false;
 	MemoryContext context = AllocSetContextCreate(TopTransactionContext,
@@ -273,6 +298,7 @@ begin_pending(live_sketch *live)
 		hooked = true;
 	}
 	p->live = live;
+	p->trigger = trigger;
 	p->level = GetCurrentTransactionNestLevel();
 	p->context = context;
 	if (live->lost == NULL)
@@ -287,7 +313,7 @@ begin_pending(live_sketch *live)
 }
 
 static pending_changes *
-pending_of(live_sketch *live)
+pending_of(live_sketch *live, Oid trigger)
 {
 	int			level = GetCurrentTransactionNestLevel();
 	ListCell   *cell;
@@ -299,7 +325,7 @@ pending_of(live_sketch *live)
 		if (p->live == live && p->level == level)
 			return p;
 	}
-	return begin_pending(live);
+	return begin_pending(live, trigger);
 }
 
 /*
@@ -318,9 +344,12 @@ fastclust_live_pending(PG_FUNCTION_ARGS)
 	ListCell   *cell;
 
 	foreach(cell, pendings)
-		if (((const pending_changes *) lfirst(cell))->live->id ==
-			PG_GETARG_INT64(0))
-		PG_RETURN_BOOL(true);
+	{
+		const pending_changes *p = lfirst(cell);
+
+		if (p->live->id == PG_GETARG_INT64(0) && has_trigger(p))
+			PG_RETURN_BOOL(true);
+	}
 	PG_RETURN_BOOL(false);
 }
 
@@ -340,7 +369,7 @@ count_change(live_sketch *live, const TriggerData *trigger)
 
 	error_context_stack = &callback;
 	level = live->settings ? fix_settings(FIX_ALL) : -1;
-	p = pending_of(live);
+	p = pending_of(live, trigger->tg_trigger->tgoid);
 	count_row(p, trigger->tg_trigslot,
 			  TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ? 1 : -1);
 	if (update)
@@ -357,7 +386,7 @@ count_change(live_sketch *live, const TriggerData *trigger)
 static void
 count_table(live_sketch *live, Relation table)
 {
-	pending_changes *p = pending_of(live);
+	pending_changes *p = pending_of(live, InvalidOid);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	TupleTableSlot *slot = table_slot_create(table, NULL);
 	TableScanDesc scan = begin_table_scan(table, snapshot);
@@ -492,7 +521,7 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 		count_truncate(live, function_owner(fcinfo->flinfo->fn_oid));
 	else if (live->lost != NULL)
-		(void) pending_of(live);
+		(void) pending_of(live, trigger->tg_trigger->tgoid);
 	else
 		count_change(live, trigger);
 	return PointerGetDatum(NULL);

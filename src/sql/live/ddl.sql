@@ -17,15 +17,47 @@
 -- although rows have changed meanwhile. The row in pg_trigger does not show the change after
 -- pg_upgrade, which creates all triggers again.
 
+-- Returns the leaves of live sketches that the command concerns: altered tables and their
+-- descendants, and tables with columns of an altered type. Arrays, composites and domains contain
+-- types.
+CREATE FUNCTION fastclust_owner.concerned_leaves(OUT v live_leaves, OUT is_altered boolean,
+        OUT has_type boolean)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    WITH RECURSIVE altered(id) AS (
+             SELECT c.objid FROM pg_event_trigger_ddl_commands() c
+              WHERE c.classid = 'pg_class'::regclass
+             UNION
+             SELECT g.tgrelid FROM pg_event_trigger_ddl_commands() c
+               JOIN pg_trigger g ON c.classid = 'pg_trigger'::regclass AND g.oid = c.objid
+             UNION
+             SELECT i.inhrelid FROM altered a JOIN pg_inherits i ON i.inhparent = a.id),
+         of_type(id) AS (
+             SELECT c.objid FROM pg_event_trigger_ddl_commands() c
+              WHERE c.classid = 'pg_type'::regclass
+             UNION
+             SELECT t.oid FROM of_type a
+               JOIN pg_type t
+                    ON a.id IN (t.typbasetype, t.typelem)
+                       OR EXISTS (SELECT FROM pg_attribute c
+                                   WHERE c.attrelid = t.typrelid AND c.atttypid = a.id))
+    SELECT v, v.leaf = ANY (ARRAY(SELECT a.id FROM altered a)),
+           v.types::oid[] && ARRAY(SELECT a.id FROM of_type a)
+      FROM live_leaves v
+     WHERE v.leaf = ANY (ARRAY(SELECT a.id FROM altered a))
+        OR v.types::oid[] && ARRAY(SELECT a.id FROM of_type a)
+$$;
+
 -- Records that a command changed values without firing the triggers: values of a column, of a
 -- table, or of columns of an enum whose labels changed. Also records that a command changed the
--- triggers. Drops the live sketches of a dropped table, no matter who drops the table.
+-- triggers. Drops the live sketches of a dropped table, no matter who drops the table. Reads under
+-- the latest snapshot, because DDL of any transaction acts on the present tables.
 CREATE FUNCTION fastclust_owner.live_ddl() RETURNS event_trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT SET quote_all_identifiers = off AS $$
 DECLARE
-    altered oid[];    -- tables of the command and their descendants
-    of_type oid[];    -- types of the command, and arrays, composites and domains that contain them
+    -- true if this function sees all rows that others have committed
+    is_latest boolean := current_setting('transaction_isolation') LIKE 'read %';
 BEGIN
     IF TG_EVENT = 'ddl_command_end' THEN
         PERFORM restore_leaves();
@@ -33,65 +65,56 @@ BEGIN
     IF pg_relation_size('kept_sketches') = 0 THEN
         RETURN;
     ELSIF TG_EVENT = 'sql_drop' THEN
-        PERFORM forget_live(l.id)
-          FROM pg_event_trigger_dropped_objects() o JOIN kept_sketches l ON l.relation = o.objid
-         WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;
-        DELETE FROM live_leaves v
-         USING pg_event_trigger_dropped_objects() o
-         WHERE o.classid = 'pg_class'::regclass AND v.leaf = o.objid AND o.objsubid = 0;
-        INSERT INTO live_deltas (live_id, leaf, lost)
-        SELECT DISTINCT v.live_id, v.leaf, format('table %s had triggers dropped', v.leaf)
-          FROM pg_event_trigger_dropped_objects() o
-          JOIN live_leaves v
-               ON v.leaf = to_regclass(format('%I.%I', o.address_names[1], o.address_names[2]))
-         WHERE o.classid = 'pg_trigger'::regclass
-           AND is_live_trigger(o.address_names[3], v.live_id);
-        RETURN;
-    END IF;
-    altered := ARRAY(
-                   WITH RECURSIVE below(id) AS (
-                                      SELECT c.objid FROM pg_event_trigger_ddl_commands() c
-                                       WHERE c.classid = 'pg_class'::regclass
-                                      UNION
-                                      SELECT g.tgrelid FROM pg_event_trigger_ddl_commands() c
-                                        JOIN pg_trigger g
-                                             ON c.classid = 'pg_trigger'::regclass
-                                                AND g.oid = c.objid
-                                      UNION
-                                      SELECT i.inhrelid
-                                        FROM below b JOIN pg_inherits i ON i.inhparent = b.id)
-                   SELECT b.id FROM below b);
-    of_type := ARRAY(
-                   WITH RECURSIVE around(id) AS (
-                                      SELECT c.objid FROM pg_event_trigger_ddl_commands() c
-                                       WHERE c.classid = 'pg_type'::regclass
-                                      UNION
-                                      SELECT t.oid FROM around a
-                                        JOIN pg_type t
-                                             ON a.id IN (t.typbasetype, t.typelem)
-                                                OR EXISTS (SELECT FROM pg_attribute c
-                                                            WHERE c.attrelid = t.typrelid
-                                                              AND c.atttypid = a.id))
-                   SELECT a.id FROM around a);
-    IF EXISTS (SELECT FROM live_leaves v
-                WHERE v.leaf = ANY (altered) OR v.types::oid[] && of_type) THEN
-        INSERT INTO live_deltas (live_id, leaf, lost)
-        SELECT v.live_id, v.leaf,
-               CASE WHEN c.classid = 'pg_type'::regclass
-                        THEN format('type %s %s', c.objid::regtype, p.loss)
-                    WHEN p.column_name IS NULL THEN format('table %s %s', v.leaf, p.loss)
-                    ELSE format('column "%s" of %s %s', p.column_name, v.leaf, p.loss) END
-          FROM pg_event_trigger_ddl_commands() c,
-               LATERAL (SELECT DISTINCT d.column_name, d.trigger_name, d.loss
-                          FROM ddl_changes(c.command) d) p,
-               live_leaves v
-         WHERE p.loss IS NOT NULL
-           AND CASE c.classid
-                    WHEN 'pg_type'::regclass THEN v.types::oid[] && of_type
-                    ELSE v.leaf = ANY (altered)
-                         AND (p.column_name IS NULL OR p.column_name = ANY (v.names))
-                         AND (p.trigger_name IS NULL
-                              OR is_live_trigger(p.trigger_name, v.live_id)) END;
+        IF is_latest
+           AND NOT EXISTS (SELECT FROM pg_event_trigger_dropped_objects() o
+                            WHERE (o.classid = 'pg_trigger'::regclass
+                                   AND left(o.address_names[3], 15) = 'fastclust_live_')
+                               OR (o.classid = 'pg_class'::regclass
+                                   AND (o.objid IN (SELECT l.relation FROM kept_sketches l)
+                                        OR o.objid IN (SELECT v.leaf FROM live_leaves v)))) THEN
+            RETURN;
+        END IF;
+        PERFORM forget_live(u.id)
+          FROM unnest(run_latest($query$
+                   SELECT array_agg(l.id)
+                     FROM pg_event_trigger_dropped_objects() o
+                     JOIN kept_sketches l ON l.relation = o.objid
+                    WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0
+                   $query$)::bigint[]) u(id);
+        PERFORM run_latest($query$
+            DELETE FROM live_leaves v
+             USING pg_event_trigger_dropped_objects() o
+             WHERE o.classid = 'pg_class'::regclass AND v.leaf = o.objid AND o.objsubid = 0
+            $query$);
+        PERFORM run_latest($query$
+            INSERT INTO live_deltas (live_id, leaf, lost)
+            SELECT DISTINCT v.live_id, v.leaf, format('table %s had triggers dropped', v.leaf)
+              FROM pg_event_trigger_dropped_objects() o
+              JOIN live_leaves v
+                   ON v.leaf = to_regclass(format('%I.%I', o.address_names[1], o.address_names[2]))
+             WHERE o.classid = 'pg_trigger'::regclass
+               AND is_live_trigger(o.address_names[3], v.live_id)
+            $query$);
+    ELSIF NOT is_latest OR EXISTS (SELECT FROM concerned_leaves()) THEN
+        PERFORM run_latest($query$
+            INSERT INTO live_deltas (live_id, leaf, lost)
+            SELECT (q.v).live_id, (q.v).leaf,
+                   CASE WHEN c.classid = 'pg_type'::regclass
+                            THEN format('type %s %s', c.objid::regtype, p.loss)
+                        WHEN p.column_name IS NULL THEN format('table %s %s', (q.v).leaf, p.loss)
+                        ELSE format('column "%s" of %s %s', p.column_name, (q.v).leaf, p.loss) END
+              FROM pg_event_trigger_ddl_commands() c,
+                   LATERAL (SELECT DISTINCT d.column_name, d.trigger_name, d.loss
+                              FROM ddl_changes(c.command) d) p,
+                   concerned_leaves() q
+             WHERE p.loss IS NOT NULL
+               AND CASE c.classid
+                        WHEN 'pg_type'::regclass THEN q.has_type
+                        ELSE q.is_altered
+                             AND (p.column_name IS NULL OR p.column_name = ANY ((q.v).names))
+                             AND (p.trigger_name IS NULL
+                                  OR is_live_trigger(p.trigger_name, (q.v).live_id)) END
+            $query$);
     END IF;
 END
 $$;

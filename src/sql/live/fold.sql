@@ -88,6 +88,12 @@ BEGIN
         live := owned_live(name, caller);
         RETURN fold_live(live.id);
     END IF;
+    -- ALTER TYPE locks no table, so it may record a loss while the live sketch is being dropped.
+    DELETE FROM live_deltas d
+     USING (SELECT o.ctid FROM live_deltas o
+             WHERE NOT EXISTS (SELECT FROM kept_sketches l WHERE l.id = o.live_id)
+               FOR UPDATE SKIP LOCKED) q
+     WHERE d.ctid = q.ctid;
     FOR live IN
         SELECT * FROM kept_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id
     LOOP

@@ -223,20 +223,41 @@ BEGIN
 END
 $$;
 
+-- Runs a statement under the latest snapshot, with the id as $1. Returns the first column of its
+-- first row; NULL if there is no row. Statements of PL/pgSQL do not see what others have committed
+-- since a transaction of REPEATABLE READ or SERIALIZABLE began.
+CREATE FUNCTION fastclust_owner.run_latest(statement text, live_id bigint DEFAULT 0) RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_run_latest' LANGUAGE C;
+
 -- internal: removes a live sketch and the triggers on its tables, for any caller. Does not drop
 -- triggers with these names on other tables, because the owner of such a table could hold a lock on
 -- it.
-CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
+CREATE FUNCTION fastclust_owner.forget_live(live_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    drops text;
 BEGIN
-    PERFORM set_live_triggers(live_id, t.id, false)
-      FROM (SELECT v.leaf FROM live_leaves v WHERE v.live_id = $1
-            UNION
-            SELECT t.id::regclass FROM kept_sketches l, live_tables(l.relation) t
-             WHERE l.id = $1) t(id);
-    DELETE FROM live_deltas d WHERE d.live_id = $1;
-    DELETE FROM live_bases b WHERE b.live_id = $1;
-    DELETE FROM live_leaves v WHERE v.live_id = $1;
-    DELETE FROM kept_sketches l WHERE l.id = $1;
+    -- Dropping a trigger waits for the writers of its table. Another session may have added a leaf
+    -- meanwhile, which is in the next list.
+    LOOP
+        drops := run_latest($query$
+            SELECT string_agg(format('DROP TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass), ';'
+                              ORDER BY g.tgrelid)
+              FROM (SELECT v.leaf::oid FROM live_leaves v WHERE v.live_id = $1
+                    UNION
+                    SELECT t.id FROM kept_sketches l, live_tables(l.relation) t
+                     WHERE l.id = $1) t(id)
+              JOIN pg_trigger g ON g.tgrelid = t.id
+             WHERE g.tgfoid = 'live_change()'::regprocedure
+               AND is_live_trigger(g.tgname, $1)
+               AND g.tgparentid = 0    -- a trigger cloned to a partition is dropped with its parent
+            $query$, live_id);
+        EXIT WHEN drops IS NULL;
+        EXECUTE drops;
+    END LOOP;
+    PERFORM run_latest('DELETE FROM live_deltas d WHERE d.live_id = $1', live_id),
+            run_latest('DELETE FROM live_bases b WHERE b.live_id = $1', live_id),
+            run_latest('DELETE FROM live_leaves v WHERE v.live_id = $1', live_id),
+            run_latest('DELETE FROM kept_sketches l WHERE l.id = $1', live_id);
 END
 $$;

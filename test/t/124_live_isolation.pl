@@ -1,0 +1,75 @@
+# Live sketches beside DDL: in transactions of REPEATABLE READ and SERIALIZABLE, whose snapshot is
+# older than the catalogs, and in transactions with changes that are not written yet. Nothing of a
+# dropped live sketch stays, and no reader gets a wrong sketch.
+use FastclustTest;
+
+my $server = FastclustTest->new(extension => 1);
+$server->query(<<'SQL');
+CREATE TYPE colour AS ENUM ('red', 'blue');
+CREATE TABLE made AS SELECT sketch_spec(1, 8, 1.0) AS s;
+CREATE TABLE plain AS SELECT i AS id, i::float8 AS a, 'red'::colour AS c FROM generate_series(1, 10) i;
+CREATE TABLE log (id int, a float8) PARTITION BY RANGE (id);
+CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (0) TO (100);
+INSERT INTO log SELECT i, i FROM generate_series(1, 10) i;
+SQL
+my $keep = sub { my ($table, $options) = @_; return "SELECT keep_sketch('$table', '$table', '{a}', s, '" . ($options // '{}') . "') FROM made" };
+my $left = q{SELECT (SELECT count(*) FROM live_deltas), (SELECT count(*) FROM live_bases), (SELECT count(*) FROM live_leaves), (SELECT count(*) FROM kept_sketches), (SELECT count(*) FROM pg_trigger WHERE tgname ~ '^fastclust_live_')};
+
+sub said { my ($sql) = @_; my ($status, $output, $messages) = $server->try($sql); return $output . $messages; }
+
+# Runs the statements of a transaction whose snapshot is older than what another session does.
+sub meanwhile
+{
+	my ($others, $own, $level) = @_;
+	my $keeper = $server->background('SELECT pg_advisory_lock(7); SELECT pg_sleep(600)');
+	$server->wait_until_it_waits($keeper, 'PgSleep');
+	my $session = $server->background("BEGIN ISOLATION LEVEL $level; SELECT 1; SELECT pg_advisory_lock(7); $own; COMMIT");
+	$server->wait_until_it_waits($session);
+	$server->query($others);
+	$server->end($keeper);
+	my ($status, $output) = $server->finish($session);
+	return $output =~ s/^1\n\n?//r;
+}
+
+for my $level ('REPEATABLE READ', 'SERIALIZABLE')
+{
+	for my $drop ("SELECT drop_sketch('log')", 'DROP TABLE log')
+	{
+		$server->query($keep->('log'));
+		is(meanwhile('INSERT INTO log VALUES (20, 1); CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM (100) TO (200); INSERT INTO log VALUES (110, 1)', "SAVEPOINT s; $drop", $level) =~ s/^ERROR.*?\n//r, '', "$level: $drop");
+		is(said($left), '0|0|0|0|0', '... leaves nothing of newer changes and leaves');
+		$server->query('DROP TABLE IF EXISTS log CASCADE; CREATE TABLE log (id int, a float8) PARTITION BY RANGE (id); CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (0) TO (100)');
+	}
+	$server->query('CREATE TABLE passing AS SELECT 1::float8 AS a');
+	meanwhile($keep->('passing'), 'DROP TABLE passing', $level);
+	is(said($left), '0|0|0|0|0', "$level: DROP TABLE drops a live sketch that is newer than the snapshot");
+	meanwhile($keep->('plain'), 'ALTER TABLE plain ALTER a TYPE float8 USING a + 1', $level);
+	like(said("SELECT row_count(current_sketch('plain'))"), qr/Column "a" of public\.plain was given another type/, "$level: ALTER TABLE is noticed by a live sketch that is newer than the snapshot");
+	$server->query("SELECT drop_sketch('plain')");
+}
+
+# ---- changes that wait for the end of the transaction ----
+$server->query($keep->('log_1'));
+my $waiting = 'BEGIN; INSERT INTO log VALUES (30, 1)';
+is(said("$waiting; SELECT drop_sketch('log_1'); COMMIT; $left"), "\n0|0|0|0|0", 'drop_sketch drops the changes of its own transaction');
+$server->query($keep->('log_1'));
+is(said("$waiting; SAVEPOINT s; SELECT drop_sketch('log_1'); ROLLBACK TO s; COMMIT; SELECT row_count(current_sketch('log_1')) = count(*) FROM log_1"), "\nt", '... unless it is rolled back');
+is(said("$waiting; SELECT rebuild_sketch('log_1') AS n \\gset\nSELECT :n = count(*) FROM log_1; SELECT row_count(current_sketch('log_1')) = count(*) FROM log_1; COMMIT; SELECT row_count(current_sketch('log_1')) = count(*), (SELECT count(*) FROM check_sketch('log_1')) FROM log_1"),
+	"t\nt\nt|0", 'rebuild_sketch counts them once');
+is(said("$waiting; DROP TABLE log_1; COMMIT; $left"), '0|0|0|0|0', 'DROP TABLE drops the changes of its own transaction');
+$server->query('CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (0) TO (100)');
+
+# ---- other sessions ----
+$server->query($keep->('log'));
+my $maker = $server->background('BEGIN; CREATE TABLE log_3 PARTITION OF log FOR VALUES FROM (200) TO (300); INSERT INTO log VALUES (210, 1); SELECT pg_sleep(1); COMMIT');
+$server->wait_until_it_waits($maker, 'PgSleep');
+is(said("SELECT drop_sketch('log'); INSERT INTO log VALUES (211, 1); $left"), "\n0|0|0|0|0", 'drop_sketch waits for a leaf that is being made, and drops its triggers, too');
+$server->finish($maker);
+$server->query($keep->('plain', q({"where": "c = ''red''"})));
+$maker = $server->background(q{BEGIN; ALTER TYPE colour RENAME VALUE 'blue' TO 'green'; SELECT pg_sleep(1); COMMIT});
+$server->wait_until_it_waits($maker, 'PgSleep');
+$server->query("SELECT drop_sketch('plain')");
+$server->finish($maker);
+is(said("SELECT fold_sketches(); $left"), "0\n0|0|0|0|0", 'fold_sketches removes what ALTER TYPE recorded beside drop_sketch');
+
+done_testing();

@@ -45,7 +45,7 @@ INSERT INTO calls VALUES
 	('predict_name(name, x)'), ('predict_path(name, x)'), ('predict_probabilities(name, x)'),
 	('profile_of_centroids(op, center, scale, means(s), stddevs(s), ARRAY[0, 0, 0], two, NULL)'), ('project(op, x)'), ('quality_of_sample(op, sample)'), ('rbf_kernel(half)'),
 	('read_model_encoder(rows_name, none)'), ('read_model_operator(name, none)'), ('read_model_spec(name)'), ('readable_model(name)'),
-	('role_id((version).trained_by)'), ('role_id(n::role_name)'), ('row_count(s)'), ('rows_of_version(version, sample)'), ('rules_of_sample(op, sample, sample, ARRAY[0, 0, 0], ARRAY[1, 2, 3], two)'),
+	('is_superuser(relation)'), ('relation_kind(relation)'), ('relation_owner(relation)'), ('role_id((version).trained_by)'), ('role_id(n::role_name)'), ('row_count(s)'), ('rows_of_version(version, sample)'), ('rules_of_sample(op, sample, sample, ARRAY[0, 0, 0], ARRAY[1, 2, 3], two)'),
 	('sample_null_moments(sample, sp, two)'), ('shown_names((version).model_id, one, none || name)'), ('read_shown_names((version).model_id, one, none || name)'), ('shown_value(half, name, yes)'), ('sketch_distance(s, s)'),
 	('sketch_spec(two, 20, half, seed => seed)'), ('spec(s)'), ('stddevs(s)'), ('svg(half)'), ('scaled_vector(center, scale, x)'), ('version_centroid_rows(name, version)'),
 	('version_cluster_rows(name, seed, op, yes, center, scale, spreads)'),

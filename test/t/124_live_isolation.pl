@@ -45,7 +45,9 @@ for my $level ('REPEATABLE READ', 'SERIALIZABLE')
 	is(said($left), '0|0|0|0|0', "$level: DROP TABLE drops a live sketch that is newer than the snapshot");
 	meanwhile($keep->('plain'), 'ALTER TABLE plain ALTER a TYPE float8 USING a + 1', $level);
 	like(said("SELECT row_count(current_sketch('plain'))"), qr/Column "a" of public\.plain was given another type/, "$level: ALTER TABLE is noticed by a live sketch that is newer than the snapshot");
-	$server->query("SELECT drop_sketch('plain')");
+	is(meanwhile('ALTER TABLE plain ADD n int', 'ALTER TABLE plain ADD m int; SELECT state FROM live_sketches; SELECT owns_relation(10, $$plain$$::regclass), may_read_live(10, l) FROM kept_sketches l; SELECT check_live_types($$plain$$, NULL, NULL)', $level),
+		"lost\nt|t\n", "$level: a table that this and another session have altered is one table");
+	$server->query("SELECT drop_sketch('plain'); ALTER TABLE plain DROP n, DROP m");
 }
 
 # ---- changes that wait for the end of the transaction ----

@@ -46,6 +46,25 @@ fastclust_role_id(PG_FUNCTION_ARGS)
 	PG_RETURN_OID(role);
 }
 
+/* Takes (relation). Returns its kind, as in pg_class. */
+PG_FUNCTION_INFO_V1(fastclust_relation_kind);
+Datum
+fastclust_relation_kind(PG_FUNCTION_ARGS)
+{
+	char		kind = get_rel_relkind(PG_GETARG_OID(0));
+
+	fcinfo->isnull = kind == '\0';
+	PG_RETURN_CHAR(kind);
+}
+
+/* Takes (role). Returns true if it is a superuser. */
+PG_FUNCTION_INFO_V1(fastclust_is_superuser);
+Datum
+fastclust_is_superuser(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(superuser_arg(PG_GETARG_OID(0)));
+}
+
 /*
  * Finds a function in `schema` whose name is `prefix` followed by the entry
  * point's name. The function has the argument types of the entry point,

@@ -94,7 +94,7 @@ BEGIN
         RAISE null_value_not_allowed USING
             MESSAGE = format('%s must not be NULL',
                              CASE WHEN relation IS NULL THEN 'relation' ELSE 'spec' END);
-    ELSIF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = relation) THEN
+    ELSIF relation_kind(relation) NOT IN ('r', 'p') THEN
         RAISE wrong_object_type USING MESSAGE = format('%s is not a table', relation),
             HINT = 'A live sketch can only follow a table, plain or partitioned.';
     END IF;
@@ -240,9 +240,9 @@ CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches, relation 
     RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
-    owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = relation);
+    owner name := pg_get_userbyid(relation_owner(relation));
     problem text := CASE WHEN owner <> current_user
-                              OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
+                              OR is_superuser(role_id(current_user))
                              THEN scan_problem(relation, live.columns) END;
 BEGIN
     IF problem IS NOT NULL THEN

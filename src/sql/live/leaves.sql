@@ -40,7 +40,7 @@ $$;
 -- unchanged.
 CREATE FUNCTION fastclust_internal.trigger_problem(live_id bigint, leaf regclass) RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT CASE WHEN count(*) < 3 THEN format('triggers of %s were dropped', leaf)
+    SELECT CASE WHEN count(DISTINCT k.name) < 3 THEN format('triggers of %s were dropped', leaf)
                 WHEN NOT bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL AND g.tgattr = '')
                     THEN format('triggers of %s were disabled', leaf) END
       FROM pg_trigger g
@@ -96,7 +96,7 @@ BEGIN
                                 ('rows', 'AFTER INSERT OR UPDATE OR DELETE', 'ROW'),
                                 ('truncate', 'BEFORE TRUNCATE', 'STATEMENT')) k(name, event, level)
                   WHERE k.name = 'statement'
-                     OR (SELECT c.relkind = 'r' FROM pg_class c WHERE c.oid = relation));
+                     OR relation_kind(relation) = 'r');
     END IF;
 EXCEPTION WHEN object_in_use THEN
     RAISE object_in_use USING

@@ -119,8 +119,7 @@ SELECT pg_catalog.pg_extension_config_dump('kept_sketches_id_seq', '');
 
 CREATE FUNCTION fastclust_internal.owns_relation(caller oid, relation oid) RETURNS boolean
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT COALESCE(is_member(caller, (SELECT c.relowner FROM pg_class c WHERE c.oid = relation)),
-                    false)
+    SELECT COALESCE(is_member(caller, relation_owner(relation)), false)
 $$;
 -- Raises an error unless the model's owner owns the table. Otherwise an option stored by the
 -- model's owner could request triggers on another role's table.
@@ -141,25 +140,29 @@ CREATE FUNCTION fastclust_internal.may_read_live(caller oid, live kept_sketches)
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT owns_relation(caller, live.relation)
            OR COALESCE(
-                  (SELECT NOT c.relrowsecurity
-                          AND has_schema_privilege(caller, c.relnamespace, 'USAGE')
-                          AND (SELECT bool_and(
-                                          a.attnum IS NOT NULL
-                                          AND has_column_privilege(
-                                                  caller, c.oid, a.attnum, 'SELECT'))
-                                 FROM unnest(live.columns) u(name)
-                                 LEFT JOIN pg_attribute a
-                                           ON a.attrelid = c.oid
-                                              AND a.attname = u.name
-                                              AND NOT a.attisdropped)
+                  (SELECT bool_and(
+                              NOT c.relrowsecurity
+                              AND has_schema_privilege(caller, c.relnamespace, 'USAGE')
+                              AND (SELECT bool_and(
+                                              a.attnum IS NOT NULL
+                                              AND has_column_privilege(
+                                                      caller, c.oid, a.attnum, 'SELECT'))
+                                     FROM unnest(live.columns) u(name)
+                                     LEFT JOIN pg_attribute a
+                                               ON a.attrelid = c.oid
+                                                  AND a.attname = u.name
+                                                  AND NOT a.attisdropped))
                      FROM pg_class c
                     WHERE c.oid = live.relation),
                   false)
 $$;
--- If the table of a live sketch was dropped, the live sketch belongs to the first superuser.
+-- If the table of a live sketch was dropped, the live sketch belongs to the first superuser. Event
+-- triggers read this view, so it calls no C function, which would need the file of the module.
 CREATE VIEW fastclust_internal.own_live_sketches WITH (security_barrier) AS
-    SELECT l.* FROM kept_sketches l LEFT JOIN pg_class c ON c.oid = l.relation
-     WHERE pg_has_role(COALESCE(c.relowner, 10), 'USAGE');
+    SELECT l.* FROM kept_sketches l
+     WHERE COALESCE((SELECT bool_and(pg_has_role(c.relowner, 'USAGE')) FROM pg_class c
+                      WHERE c.oid = l.relation),
+                    pg_has_role(10, 'USAGE'));
 CREATE VIEW fastclust_internal.own_live_leaves WITH (security_barrier) AS
     SELECT v.live_id, v.leaf, v AS leaves
       FROM own_live_sketches l JOIN live_leaves v ON v.live_id = l.id;

@@ -52,7 +52,7 @@ CREATE FUNCTION fastclust_owner.restore_leaf(live kept_sketches, leaf regclass) 
 BEGIN
     DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.leaf = $2;
     PERFORM name_leaf(live, leaf);
-    PERFORM count_rows(live.id, leaf, c.relowner) FROM pg_class c WHERE c.oid = live.relation;
+    PERFORM count_rows(live.id, leaf, relation_owner(live.relation));
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
         RAISE WARNING USING MESSAGE = format('live sketch "%s" no longer matches its table', live.name),

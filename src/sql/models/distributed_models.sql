@@ -147,7 +147,7 @@ OR DELETE ON stored_models FOR EACH ROW EXECUTE FUNCTION share_changed_model();
 CREATE FUNCTION fastclust_internal.check_distributor() RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
-    owner oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = 'shared_models'::regclass);
+    owner oid := relation_owner('shared_models'::regclass);
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus') THEN
         RAISE feature_not_supported USING MESSAGE = 'Citus is not installed in this database',

@@ -44,7 +44,7 @@ $$;
 -- Returns the present owner of a relation, also if the relation was made after the snapshot of the
 -- query. NULL if there is no such relation.
 CREATE FUNCTION fastclust_internal.relation_owner(relation regclass) RETURNS oid
-    AS 'MODULE_PATHNAME', 'fastclust_relation_owner' LANGUAGE C STABLE STRICT;
+    AS 'MODULE_PATHNAME', 'fastclust_relation_owner' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 
 -- Returns the relation that has the name of the given one, and locks it until the end of the
 -- transaction, so that no other relation gets the name. Waits for a session that drops the given
@@ -52,6 +52,13 @@ CREATE FUNCTION fastclust_internal.relation_owner(relation regclass) RETURNS oid
 -- error if the caller has no right to the relation.
 CREATE FUNCTION fastclust_internal.locked_relation(relation regclass) RETURNS regclass
     AS 'MODULE_PATHNAME', 'fastclust_locked_relation' LANGUAGE C STRICT;
+
+-- A transaction of REPEATABLE READ that changes a relation or a role after another session did sees
+-- two rows of it in the catalogs. These functions read the present row.
+CREATE FUNCTION fastclust_internal.relation_kind(relation oid) RETURNS "char"
+    AS 'MODULE_PATHNAME', 'fastclust_relation_kind' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.is_superuser(role oid) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_is_superuser' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 
 -- Returns the owner of a relation; NULL if there is no such relation, or if the name is made up.
 CREATE FUNCTION fastclust_internal.owner_of(relation text) RETURNS name

@@ -147,15 +147,11 @@ CREATE FUNCTION fastclust_internal.check_stored_scan(stored stored_models, versi
 DECLARE
     -- true if the caller itself chose the relation: the model is the caller's, and was trained by
     -- the caller or a superuser
-    own boolean := COALESCE((SELECT stored.owner_id = r.oid
-                                    AND is_trusted_owner(version.trained_by_id)
-                               FROM pg_roles r
-                              WHERE r.rolname = current_user),
+    own boolean := COALESCE(stored.owner_id = role_id(current_user)
+                            AND is_trusted_owner(version.trained_by_id),
                             false);
     problem text := CASE WHEN NOT own
-                              OR (NOT named
-                                  AND (SELECT r.rolsuper FROM pg_roles r
-                                        WHERE r.rolname = current_user))
+                              OR (NOT named AND is_superuser(role_id(current_user)))
                              THEN scan_problem(relation, columns, named)
                          WHEN NOT named
                              THEN owner_problem(relation, version.relation_owner) END;

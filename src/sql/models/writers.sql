@@ -10,7 +10,7 @@ CREATE FUNCTION fastclust_internal.is_member(caller oid, role oid) RETURNS boole
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (SELECT FROM pg_roles r
                     WHERE r.oid = role AND pg_has_role(caller, r.oid, 'USAGE'))
-           OR (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller)
+           OR fastclust_internal.is_superuser(caller)
 $$;
 
 CREATE FUNCTION fastclust_internal.is_reader(caller oid, stored stored_models) RETURNS boolean
@@ -59,8 +59,8 @@ BEGIN
                      AND l.objid = (key::bigint & 4294967295)::oid
                      AND l.objsubid = 0
                      AND l.granted
-                     AND l.database = (SELECT d.oid FROM pg_database d
-                                        WHERE d.datname = current_database())
+                     AND l.database IN (SELECT d.oid FROM pg_database d
+                                         WHERE d.datname = current_database())
                      AND own.rolname = session_user
                      AND (a.usesysid IS NULL
                           OR (a.usesysid <> own.oid

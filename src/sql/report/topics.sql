@@ -21,7 +21,7 @@ DECLARE
     source record := version_query(version, scanned, stored.group_by,
                                    greatest(20000, 200 * clusters(version.operator)));
     used regconfig := COALESCE($6, get_current_ts_config());
-    type regtype := (SELECT a.atttypid FROM pg_attribute a
+    type regtype := (SELECT max(a.atttypid) FROM pg_attribute a
                       WHERE a.attrelid = scanned
                         AND a.attname = $2
                         AND a.attnum > 0
@@ -30,7 +30,7 @@ DECLARE
 BEGIN
     IF $2 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'text_column must not be NULL';
-    ELSIF type IS NULL OR (SELECT t.typcategory <> 'S' FROM pg_type t WHERE t.oid = type) THEN
+    ELSIF type IS NULL OR EXISTS (SELECT FROM pg_type t WHERE t.oid = type AND t.typcategory <> 'S') THEN
         RAISE EXCEPTION USING
             ERRCODE = CASE WHEN type IS NULL THEN 'undefined_column' ELSE 'datatype_mismatch' END,
             MESSAGE = CASE WHEN type IS NULL

@@ -45,8 +45,9 @@ BEGIN
             MESSAGE = format('option "rank" is %s, out of range', rank),
             DETAIL = 'Valid values are from 1 to 502.';
     -- a domain has the output function of its base type
-    ELSIF (SELECT t.typoutput FROM pg_type t WHERE t.oid = id_is) <> ALL (
-              '{int2out,int4out,int8out}'::regproc[]) THEN
+    ELSIF EXISTS (SELECT FROM pg_type t
+                   WHERE t.oid = id_is
+                     AND t.typoutput <> ALL ('{int2out,int4out,int8out}'::regproc[])) THEN
         RAISE datatype_mismatch USING
             MESSAGE = format('column "%s" is of type %s, but ids are integers', $2, id_is),
             HINT = 'Number the rows, for instance by row_number() over a unique column.';

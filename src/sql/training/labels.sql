@@ -132,7 +132,7 @@ BEGIN
             relation := scanned_relation(stored, version, NULL, stored.group_by);
             problem := CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE
                                 THEN format('they were written by role %s', follower.followed_by)
-                            WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
+                            WHEN is_superuser(role_id(current_user))
                                 THEN scan_problem(target, NULL)
                             ELSE owner_problem(target, follower.target_owner) END;
             IF problem IS NOT NULL THEN
@@ -241,10 +241,11 @@ BEGIN
         EXECUTE format('CREATE TABLE %s AS %s WITH NO DATA', target, texts.query);
         existing := target;
     ELSIF flag_option(options, 'replace') THEN
-        EXECUTE format(CASE WHEN (SELECT c.relkind IN ('r', 'p') AND NOT c.relhastriggers
-                                    FROM pg_class c
-                                   WHERE c.oid = existing) THEN 'TRUNCATE %s'
-                            ELSE 'DELETE FROM %s' END,
+        EXECUTE format(CASE WHEN EXISTS (SELECT FROM pg_class c
+                                          WHERE c.oid = existing
+                                            AND (c.relkind NOT IN ('r', 'p') OR c.relhastriggers))
+                                THEN 'DELETE FROM %s'
+                            ELSE 'TRUNCATE %s' END,
                        target);
     ELSIF NOT flag_option(options, 'append') THEN
         RAISE duplicate_table USING MESSAGE = format('relation %s exists already', target),

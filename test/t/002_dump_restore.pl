@@ -16,6 +16,8 @@ INSERT INTO stored (name, spec, s)
 UPDATE stored SET op = (SELECT kmeans_agg(x, 4) FROM points) WHERE name = 'dense';
 UPDATE stored SET e = (SELECT encoder_agg(ROW(id, x, 'kind ' || id % 50), '{f1,f2,f3}') FROM points) WHERE name <> 'scaled';
 UPDATE stored SET drift = (SELECT fastclust_internal.drift_spec_of_sample(fastop_agg(x), 3) FROM points) WHERE name <> 'agg';
+CREATE FUNCTION changes() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.name := NEW.name || chr(33); RETURN NEW; END';
+CREATE TRIGGER changes BEFORE UPDATE ON stored FOR EACH ROW WHEN (OLD.s IS DISTINCT FROM NEW.s OR NULLIF(OLD.op, NEW.op) IS NOT NULL) EXECUTE FUNCTION changes();
 UPDATE stored t SET n = (SELECT fastclust_internal.drift_counts_agg(x, t.drift) FROM points) WHERE name <> 'agg';
 SQL
 my ($status, $output, $messages) = $server->try(
@@ -33,6 +35,9 @@ is(scalar(my @rows = split /\n/, $expected), 5, 'values of every kind are stored
 
 $server->dump_into('postgres', 'restored');
 is($server->query($bytes, database => 'restored'), $expected, 'a restored dump has the same bytes');
+
+is($server->query("UPDATE stored SET s = s + s WHERE name = 'weighted'; UPDATE stored SET s = s, op = op; SELECT string_agg(name, ' ' ORDER BY name) FROM stored WHERE name ~ '!'", database => 'restored'), 'weighted!',
+	'a restored trigger compares values');
 
 $server->copy_binary('stored', 'copied');
 is($server->query('SELECT count(*) FROM stored t JOIN copied c USING (name)

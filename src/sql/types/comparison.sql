@@ -1,6 +1,7 @@
 
 -- Equality by the canonical bytes, for GROUP BY and joins, and a sort order, for DISTINCT in an
--- aggregate
+-- aggregate. Equality is in pg_catalog, because IS DISTINCT FROM, NULLIF and CASE look for an
+-- operator = without a schema, and a restored trigger or view has only pg_catalog in its path.
 
 CREATE FUNCTION fastclust_internal.value_bytes_eq(value_bytes, value_bytes) RETURNS boolean
     AS 'byteaeq' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
@@ -10,17 +11,17 @@ CREATE FUNCTION fastclust_internal.kernel_hash(kernel) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_kernel_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.kernel_eq(kernel, kernel) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_kernel_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE OPERATOR fastclust.= (
+CREATE OPERATOR pg_catalog.= (
     LEFTARG = value_bytes, RIGHTARG = value_bytes, FUNCTION = value_bytes_eq,
-    COMMUTATOR = OPERATOR(fastclust.=), RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
-COMMENT ON OPERATOR = (value_bytes, value_bytes) IS
+    COMMUTATOR = OPERATOR(pg_catalog.=), RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
+COMMENT ON OPERATOR pg_catalog.= (value_bytes, value_bytes) IS
     'Returns true if both values have the same bytes.';
 CREATE OPERATOR CLASS fastclust.value_bytes_hash_ops DEFAULT FOR TYPE value_bytes USING hash AS
     OPERATOR 1 =, FUNCTION 1 (value_bytes, value_bytes) hashvarlena(internal);
-CREATE OPERATOR fastclust.= (
-    LEFTARG = kernel, RIGHTARG = kernel, FUNCTION = kernel_eq, COMMUTATOR = OPERATOR(fastclust.=),
+CREATE OPERATOR pg_catalog.= (
+    LEFTARG = kernel, RIGHTARG = kernel, FUNCTION = kernel_eq, COMMUTATOR = OPERATOR(pg_catalog.=),
     RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
-COMMENT ON OPERATOR = (kernel, kernel) IS 'Returns true if both kernels are the same.';
+COMMENT ON OPERATOR pg_catalog.= (kernel, kernel) IS 'Returns true if both kernels are the same.';
 CREATE OPERATOR CLASS fastclust.kernel_hash_ops DEFAULT FOR TYPE kernel USING hash AS
     OPERATOR 1 =, FUNCTION 1 (kernel, kernel) kernel_hash(kernel);
 CREATE OPERATOR fastclust.< (

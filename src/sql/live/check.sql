@@ -107,7 +107,7 @@ BEGIN
     lost := sketch_problem(name) IS NOT NULL;
     IF lost THEN
         -- Writers have to wait only in this case.
-        EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', live.relation);
+        PERFORM lock_out_writers(live.relation);
     END IF;
     PERFORM check_live_tables(live);
     -- The triggers of leaves that left the tree go on counting until here, because a leaf might

@@ -19,13 +19,17 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    -- remove the sketches and counts of dropped leaves
-    DELETE FROM live_bases b
-     WHERE b.live_id = live.id
-       AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = b.live_id AND v.leaf = b.leaf);
-    DELETE FROM live_deltas d
-     WHERE d.live_id = live.id
-       AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = d.live_id AND v.leaf = d.leaf);
+    -- Remove the sketches and counts of dropped leaves. An older snapshot would not show a new leaf.
+    PERFORM run_latest('DELETE FROM live_bases b
+                         WHERE b.live_id = $1
+                           AND NOT EXISTS (SELECT FROM live_leaves v
+                                            WHERE v.live_id = b.live_id AND v.leaf = b.leaf)',
+                       live.id),
+            run_latest('DELETE FROM live_deltas d
+                         WHERE d.live_id = $1
+                           AND NOT EXISTS (SELECT FROM live_leaves v
+                                            WHERE v.live_id = d.live_id AND v.leaf = d.leaf)',
+                       live.id);
     WITH gone AS (
              DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NULL RETURNING d.*),
          changed AS (
@@ -89,11 +93,12 @@ BEGIN
         RETURN fold_live(live.id);
     END IF;
     -- ALTER TYPE locks no table, so it may record a loss while the live sketch is being dropped.
-    DELETE FROM live_deltas d
-     USING (SELECT o.ctid FROM live_deltas o
-             WHERE NOT EXISTS (SELECT FROM kept_sketches l WHERE l.id = o.live_id)
-               FOR UPDATE SKIP LOCKED) q
-     WHERE d.ctid = q.ctid;
+    PERFORM run_latest('DELETE FROM live_deltas d
+                         USING (SELECT o.ctid FROM live_deltas o
+                                 WHERE NOT EXISTS (SELECT FROM kept_sketches l
+                                                    WHERE l.id = o.live_id)
+                                   FOR UPDATE SKIP LOCKED) q
+                         WHERE d.ctid = q.ctid');
     FOR live IN
         SELECT * FROM kept_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id
     LOOP

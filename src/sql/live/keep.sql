@@ -296,18 +296,26 @@ BEGIN
 END
 $$;
 
--- Locks out writers. If another transaction holds the table, retries every 0.1 s with a short
--- lock_timeout, so that writers do not queue behind this request.
-CREATE FUNCTION fastclust_internal.lock_briefly(relation regclass) RETURNS void
-    LANGUAGE plpgsql STRICT SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $$
+-- Locks out writers until the end of the transaction.
+CREATE FUNCTION fastclust_internal.lock_out_writers(relation regclass) RETURNS void
+    LANGUAGE plpgsql STRICT SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
         RAISE undefined_table USING
             MESSAGE = format('relation with OID %s does not exist', relation::oid);
     END IF;
+    EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', relation);
+END
+$$;
+
+-- Does the same. If another transaction holds the table, retries every 0.1 s with a short
+-- lock_timeout, so that writers do not queue behind this request.
+CREATE FUNCTION fastclust_internal.lock_briefly(relation regclass) RETURNS void
+    LANGUAGE plpgsql STRICT SET search_path FROM CURRENT SET lock_timeout = '50ms' AS $$
+BEGIN
     LOOP
         BEGIN
-            EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', relation);
+            PERFORM lock_out_writers(relation);
             RETURN;
         EXCEPTION WHEN lock_not_available THEN
             PERFORM pg_sleep(0.1);
@@ -348,7 +356,7 @@ BEGIN
                              requested.relation, round(about / 1e6)),
             HINT = 'To count while others write, call keep_sketch with the option {"concurrently": true}, then rebuild_sketch.';
     END IF;
-    EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', requested.relation);
+    PERFORM lock_out_writers(requested.relation);
     PERFORM check_live_tables(requested);
     RETURN count_live(claim_live(requested), true);
 END

@@ -11,6 +11,7 @@
 #   names     new backends that train models with the same few names (600 seconds)
 #   live      32 sessions that write to tables with live sketches, with crashes (600 seconds)
 #   ddl       random DDL on followed tables during writes (10000 steps)
+#   mixed     8 sessions of writes, DDL and live sketches beside parallel dumps (1800 seconds)
 #   wait      how long writers wait for a live sketch that is made concurrently (5000000 rows)
 #   pairs     all pairs of calls in one transaction on all kinds of Citus tables, if the server of
 #             PG_CONFIG has Citus
@@ -64,6 +65,7 @@ piece_live()
 }
 
 piece_ddl() { DDL_STEPS="${LENGTH:-10000}" DDL_SEED="$seed" sanitized prove -Itest/t test/t/118_live_ddl.pl && echo "ok ddl"; }
+piece_mixed() { sanitized perl test/soak/live_mixed.pl --seconds "${LENGTH:-1800}" --seed "$seed"; }
 # Waiting times are measured without sanitizers.
 piece_wait() { tools/with-server.sh perl test/soak/live_wait.pl --rows "${LENGTH:-5000000}"; }
 piece_pairs() { PAIRS_TABLES=distributed,reference,managed,single prove -Itest/t test/t/117_citus_pairs.pl && echo "ok pairs"; }
@@ -71,7 +73,7 @@ piece_pairs() { PAIRS_TABLES=distributed,reference,managed,single prove -Itest/t
 tools/setup.sh extras server soak || { echo "0 passed, 1 failed"; exit 1; }
 mkdir -p build/soak
 : >build/soak/results
-pieces=${*:-tap random values fuzz sqlsmith kills clients names live ddl wait pairs}
+pieces=${*:-tap random values fuzz sqlsmith kills clients names live ddl mixed wait pairs}
 for piece in $pieces; do
 	[ "$(type -t "piece_$piece")" = function ] || { echo "soak: no piece $piece" >&2; exit 2; }
 done

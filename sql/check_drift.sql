@@ -11,20 +11,20 @@ RESET ROLE;
 CREATE TABLE shop.others AS TABLE shop.orders;
 SELECT train('of another', 'shop.others', 'x', 2);
 SET ROLE regress_watcher;
-SELECT model, version, verdict, effect, p_value, n, columns, problem FROM check_drift();
+SELECT model, version, group_value, verdict, effect, p_value, n, columns, problem FROM check_drift();
 SELECT check_drift('of another');
 -- One shop changes and one table is dropped: the first is reported as drifted, the second with
 -- its problem.
 UPDATE shop.orders SET x[1] = x[1] + 5 WHERE shop = 'shop 1';
 DROP TABLE shop.gone;
 SET client_min_messages = error;
-SELECT model, version, verdict, effect > 0.3 AS effect_above_0_3, n, columns -> 0 ->> 'name'
+SELECT model, version, group_value, verdict, effect > 0.3 AS effect_above_0_3, n, columns -> 0 ->> 'name'
        AS name, problem FROM check_drift();
 SET client_min_messages = warning;
 SELECT model, version, verdict, problem FROM check_drift('orders');
 SELECT check_drift('gone');
 SELECT check_drift('none');
-SELECT model, verdict, relation, threshold, min_effect, new_version, checked_by FROM drift_log ORDER BY id;
+SELECT model, group_value, verdict, relation, threshold, min_effect, new_version, checked_by FROM drift_log ORDER BY id;
 SELECT count(*) AS versions, max(version) AS highest FROM model_versions;
 BEGIN READ ONLY;
 SELECT check_drift();

@@ -68,6 +68,16 @@ SELECT train('kinds', 'kinds', '{t,b}', 2, options => '{"quiet": true}');
 UPDATE kinds SET t = 'new' WHERE i % 4 = 0;
 SELECT verdict, columns -> 0 ->> 'name' AS name, columns -> 0 -> 'new_values' AS new_values FROM drift('kinds');
 SELECT drop_model('kinds');
+-- With `by`, each value of a column and each group has new values of its own rows: a fifth of the
+-- rows of shop 1 became violet, so its share is 0.2.
+CREATE TABLE sales AS SELECT i, 'shop ' || i % 3 AS shop, (ARRAY['red', 'green', 'blue'])[1 + i * i % 3] AS colour, sin(i) + i % 4 * 5 AS a FROM generate_series(1, 6000) i;
+SELECT train('sales', 'sales', '{colour,a}', 3, options => '{"quiet": true}'), train('shops', 'sales', '{colour,a}', 3, options => '{"quiet": true, "group_by": "shop"}');
+UPDATE sales SET colour = 'violet' WHERE shop = 'shop 1' AND i % 5 = 0;
+SELECT d.value, c -> 'new_values' AS new_values FROM drift('sales', by => 'shop') d, jsonb_array_elements(columns) c WHERE c ? 'new_values';
+SELECT d.value, verdict, c -> 'new_values' AS new_values FROM drift('shops', by => 'group') d, jsonb_array_elements(columns) c WHERE c ? 'new_values';
+SELECT group_value, verdict FROM check_drift('shops');
+SELECT drop_model('sales'), drop_model('shops');
+DROP TABLE sales;
 
 -- Neither a sketch nor a live sketch counts NULLs, and a version that was made from a live sketch
 -- has no counts of NULLs.

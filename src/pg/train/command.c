@@ -447,14 +447,16 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version,
 	char	   *verdict;
 
 	run_query(psprintf("SELECT d.verdict, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual,"
-					   " d.effect, d.columns FROM (%s) r, version_drift(r.v, r.s, r.counts, $4, $5, r.n,"
-					   " %s) d",
+					   " d.effect, %s FROM (%s) r,"
+					   " version_drift(r.v, r.s, r.counts, $4, $5, r.n) d",
+					   live != 0
+					   ? "d.columns"
+					   : "with_new_values(r.v, $3::regclass, d.columns, NULL, NULL)",
 					   live != 0
 					   ? "SELECT $1 AS v, m.s, m.counts, row_count(m.s) AS n FROM"
 					   " model_rows($2, $6) m"
 					   : "SELECT v, q.s, q.counts, q.n FROM version_since($1, $3::regclass,"
-					   " $6) v, sketch_rows(v, $3::regclass, NULL) q",
-					   live != 0 ? "NULL" : "$3::regclass"),
+					   " $6) v, sketch_rows(v, $3::regclass, NULL) q"),
 			  lengthof(arguments), arguments, 0);
 	for (int i = 0; i < lengthof(columns); i++)
 	{

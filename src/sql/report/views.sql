@@ -210,9 +210,9 @@ COMMENT ON COLUMN training_log.note IS 'report of the step';
 COMMENT ON COLUMN training_log.at IS 'time when the step ended';
 
 CREATE VIEW fastclust.drift_log WITH (security_barrier) AS
-    SELECT d.id, m.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual,
-           d.effect, d.verdict, d.columns, d.threshold, d.min_effect, d.new_version,
-           d.checked_by::name AS checked_by, d.checked_at
+    SELECT d.id, m.model, d.version, d.relation, d.group_value, d.n, d.mmd2, d.null_sd, d.p_value,
+           d.fit_residual, d.effect, d.verdict, d.columns, d.threshold, d.min_effect,
+           d.new_version, d.checked_by::name AS checked_by, d.checked_at
       FROM own_models m JOIN drift_checks d ON d.model_id = m.id;
 COMMENT ON VIEW drift_log IS
     'one row per check by retrain_if_drifted or check_drift, for roles that may change the '
@@ -222,6 +222,8 @@ COMMENT ON COLUMN drift_log.model IS 'name of the model';
 COMMENT ON COLUMN drift_log.version IS
     'current version at the check, whose training rows were compared';
 COMMENT ON COLUMN drift_log.relation IS 'table of the new rows, qualified and quoted';
+COMMENT ON COLUMN drift_log.group_value IS
+    'group that changed most, of a model with groups; NULL for other models';
 COMMENT ON COLUMN drift_log.n IS 'number of compared rows';
 COMMENT ON COLUMN drift_log.mmd2 IS
     'squared maximum mean discrepancy (MMD) of the rows and the training rows; NULL if their '

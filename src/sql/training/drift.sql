@@ -37,9 +37,11 @@ $$;
 
 -- Returns new values of a column, for its dimension "other": up to five values without a dimension
 -- of their own, each of them more frequent now than the category "other" was in training, with
--- their shares. Returns NULL for other dimensions, and if there are no such values.
+-- their shares. Returns NULL for other dimensions, and if there are no such values. Only the rows of
+-- the version's group count; `by` is then the column of groups. Without groups, `by` may be a
+-- column, and only the rows with the given value of it count.
 CREATE FUNCTION fastclust_internal.new_values(version stored_versions, relation regclass,
-        dimension integer)
+        dimension integer, by name, value text)
     RETURNS jsonb
     LANGUAGE plpgsql STABLE
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
@@ -55,9 +57,16 @@ DECLARE
                          SELECT FROM jsonb_array_elements(
                                          describe(version.encoder) -> 'features') d(feature)
                           WHERE d.feature ->> 'feature' = column_name AND d.feature ? 'type');
+    rows text;
     found jsonb;
 BEGIN
     IF column_name IS NOT NULL THEN
+        rows := (version_query(version, relation,
+                               CASE WHEN version.group_value <> '' THEN by END)).rows;
+        IF by IS NOT NULL AND version.group_value = '' THEN
+            rows := format('FROM (SELECT t.* %s) t WHERE t.%I::text IS NOT DISTINCT FROM $3', rows,
+                           by);
+        END IF;
         EXECUTE format($query$
             SELECT jsonb_object_agg(v.value, round(v.share, 4))
               FROM (SELECT q.*
@@ -67,13 +76,27 @@ BEGIN
                      WHERE q.share > $1 AND q.value IS NOT NULL
                        AND category_of($2, %1$L, q.value) IS NULL
                      ORDER BY q.share DESC, q.value LIMIT 5) v $query$,
-            column_name, (version_query(version, relation, NULL)).rows,
-            CASE WHEN NOT typed THEN '::text' END)
+            column_name, rows, CASE WHEN NOT typed THEN '::text' END)
             INTO found
-            USING (means(version.training_sketch))[dimension]::numeric, version.encoder;
+            USING (means(version.training_sketch))[dimension]::numeric, version.encoder, value;
     END IF;
     RETURN found;
 END
+$$;
+
+-- Adds the new values of categories to the columns of a result of drift.
+CREATE FUNCTION fastclust_internal.with_new_values(version stored_versions, relation regclass,
+        columns jsonb, by name, value text)
+    RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT COALESCE(jsonb_agg(c.entry || COALESCE(added.entry, '{}') ORDER BY c.place), '[]')
+      FROM feature_names(version.encoder) names,
+           jsonb_array_elements(columns) WITH ORDINALITY c(entry, place)
+      LEFT JOIN LATERAL (
+               SELECT jsonb_build_object('new_values', v) AS entry
+                 FROM new_values(version, relation, array_position(names, c.entry ->> 'name'), by,
+                                 value) v
+                WHERE (c.entry ->> 'shift')::double precision > 0 AND v IS NOT NULL) added ON true
 $$;
 
 -- Returns the entry of drift for a column whose share of NULLs changed; name: "age is NULL".
@@ -90,11 +113,10 @@ $$;
 
 -- Compares a version with other rows by the statistics that both have: counts, and sketches if
 -- their frequencies have all dimensions. counted: number of the other rows, which may be more than
--- the rows in the sketch. If the rows were scanned, also reports new values of categories.
+-- the rows in the sketch.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch,
         counts drift_counts, threshold double precision DEFAULT 0.01,
-        min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL,
-        scanned regclass DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision,
+        min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision,
         OUT p_value double precision, OUT fit_residual double precision, OUT n bigint,
         OUT effect double precision, OUT verdict text, OUT columns jsonb)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
@@ -128,13 +150,7 @@ BEGIN
                                               THEN jsonb_strip_nulls(
                                                        jsonb_build_object(
                                                            'name', x.name, 'shift', c.shift,
-                                                           'spread', c.spread, 'p', x.p,
-                                                           'new_values',
-                                                           CASE WHEN scanned IS NOT NULL
-                                                                     AND c.shift > 0
-                                                                    THEN new_values(
-                                                                             version, scanned,
-                                                                             c.dimension) END))
+                                                           'spread', c.spread, 'p', x.p))
                                           ELSE jsonb_build_object(
                                                    'name', concat_ws(', ', x.name, x.other),
                                                    'names', jsonb_build_array(x.name, x.other), 'p',
@@ -237,7 +253,7 @@ BEGIN
         version := version_since(version, named, since);
         PERFORM report_uncounted_nulls(version, NULL);
         RETURN QUERY
-            SELECT r.*, version, CASE WHEN by IS NULL THEN named END
+            SELECT r.*, version, named
               FROM sketch_rows(version, named, by) r;
         RETURN;
     END IF;
@@ -253,6 +269,31 @@ BEGIN
               FROM model_groups(live.name, since) g;
     END IF;
 END
+$$;
+
+-- Compares each group of a model with its current rows.
+CREATE FUNCTION fastclust_internal.drift_of_groups(stored stored_models,
+        group_version stored_versions, relation regclass, since jsonb, OUT value text,
+        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
+        OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
+        OUT verdict text, OUT columns jsonb, OUT compared stored_versions, OUT scanned regclass)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT COALESCE(r.value, v.group_value), d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n,
+           d.effect,
+           CASE WHEN v.group_value IS NULL THEN 'new group'
+                WHEN d.n = 0 THEN 'gone'
+                ELSE d.verdict END,
+           d.columns, v.group_version, r.scanned
+      FROM (SELECT c.* FROM compared_rows(stored, group_version, relation, stored.group_by, since) c
+             WHERE c.value IS NOT NULL) r
+      FULL JOIN (SELECT ROW(m.*)::stored_versions AS group_version, m.group_value
+                   FROM readable_versions m
+                  WHERE m.model_id = stored.id AND m.version = stored.version) v
+                ON v.group_value = r.value,
+           LATERAL version_drift(
+               v.group_version, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END,
+               counted => r.n) d
 $$;
 
 CREATE FUNCTION fastclust_internal.read_drift(model text, relation regclass, sketch sketch,
@@ -287,28 +328,25 @@ BEGIN
     ELSIF $3 IS NOT NULL THEN
         PERFORM report_uncounted_nulls(group_version, 'The new rows are in a sketch');
         RETURN QUERY SELECT NULL::text, d.* FROM version_drift(group_version, $3, NULL) d;
-    ELSIF by_group THEN
-        RETURN QUERY
-            SELECT COALESCE(r.value, v.group_value), d.mmd2, d.null_sd, d.p_value, d.fit_residual,
-                   d.n, d.effect,
-                   CASE WHEN v.group_value IS NULL THEN 'new group'
-                        WHEN d.n = 0 THEN 'gone'
-                        ELSE d.verdict END,
-                   d.columns
-              FROM (SELECT c.* FROM compared_rows(stored, group_version, $2, stored.group_by, recent) c
-                     WHERE c.value IS NOT NULL) r
-              FULL JOIN (SELECT ROW(m.*)::stored_versions AS group_version, m.group_value
-                           FROM readable_versions m
-                          WHERE m.model_id = stored.id AND m.version = stored.version) v
-                        ON v.group_value = r.value,
-                   LATERAL version_drift(
-                       v.group_version, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END,
-                       counted => r.n) d;
     ELSE
+        -- New values take a scan for each value of `by`, so only the ten largest effects have them.
         RETURN QUERY
-            SELECT r.value, d.*
-              FROM compared_rows(stored, group_version, $2, $4, recent) r,
-                   version_drift(r.compared, r.s, r.counts, counted => r.n, scanned => r.scanned) d;
+            SELECT q.value, q.mmd2, q.null_sd, q.p_value, q.fit_residual, q.n, q.effect, q.verdict,
+                   CASE WHEN q.scanned IS NOT NULL AND q.columns <> '[]'
+                             AND row_number() OVER (ORDER BY q.effect DESC NULLS LAST) <= 10
+                            THEN with_new_values(q.compared, q.scanned, q.columns,
+                                                 CASE WHEN by_group THEN stored.group_by ELSE $4 END,
+                                                 q.value)
+                        ELSE q.columns END
+              FROM (SELECT r.*, row_number() OVER () AS place
+                      FROM drift_of_groups(stored, group_version, $2, recent) r
+                     WHERE by_group
+                     UNION ALL
+                    SELECT r.value, d.*, r.compared, r.scanned, row_number() OVER ()
+                      FROM compared_rows(stored, group_version, $2, $4, recent) r,
+                           version_drift(r.compared, r.s, r.counts, counted => r.n) d
+                     WHERE NOT by_group) q
+             ORDER BY q.place;
     END IF;
 END
 $$;
@@ -350,8 +388,8 @@ COMMENT ON FUNCTION fastclust.change_points IS
 -- the user is a member are left out: their owners may check them. An error in the check of one
 -- model does not stop the check of the others.
 CREATE FUNCTION fastclust.check_drift(INOUT model text DEFAULT NULL, OUT version integer,
-        OUT verdict text, OUT effect double precision, OUT p_value double precision, OUT n bigint,
-        OUT columns jsonb, OUT problem text)
+        OUT group_value text, OUT verdict text, OUT effect double precision,
+        OUT p_value double precision, OUT n bigint, OUT columns jsonb, OUT problem text)
     RETURNS SETOF record
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -374,10 +412,10 @@ BEGIN
             SELECT stored.id, stored.version, v.relation, sum(d.n) OVER (), d.mmd2, d.null_sd,
                    d.p_value, d.fit_residual, d.effect,
                    CASE WHEN d.verdict IN ('new group', 'gone') THEN 'slight' ELSE d.verdict END,
-                   d.columns, 0.01, 0.1
+                   d.columns, 0.01, 0.1, d.value
               INTO found.model_id, found.version, found.relation, found.n, found.mmd2,
                    found.null_sd, found.p_value, found.fit_residual, found.effect, found.verdict,
-                   found.columns, found.threshold, found.min_effect
+                   found.columns, found.threshold, found.min_effect, found.group_value
               FROM largest_group(stored) v,
                    drift(stored.model, by => CASE WHEN stored.group_by IS NOT NULL THEN 'group' END) d
              ORDER BY array_position('{drifted,new group,gone,slight,none}', d.verdict),
@@ -388,13 +426,15 @@ BEGIN
                 -- read drift_log.
                 PERFORM pg_notify('fastclust_drift', found.id::text);
             END IF;
-            SELECT found.verdict, found.effect, found.p_value, found.n, found.columns
-              INTO verdict, effect, p_value, n, columns;
+            SELECT found.group_value, found.verdict, found.effect, found.p_value, found.n,
+                   found.columns
+              INTO group_value, verdict, effect, p_value, n, columns;
         EXCEPTION WHEN OTHERS THEN
             IF one IS NOT NULL THEN
                 RAISE;
             END IF;
-            SELECT 'failed', SQLERRM INTO verdict, problem, effect, p_value, n, columns;
+            SELECT 'failed', SQLERRM
+              INTO verdict, problem, group_value, effect, p_value, n, columns;
             RAISE WARNING USING
                 MESSAGE = format('model "%s" cannot be checked: %s', model, problem);
         END;

@@ -144,13 +144,35 @@ SELECT count(*) AS rows, count(l.cluster) AS labelled, count(*) FILTER (WHERE l.
 -- A rollback undoes a write completely, also to a savepoint and of a table created in the
 -- transaction.
 BEGIN;
-SELECT write_labels('vectors', 'orders', 'undone');
+SELECT write_labels('vectors', 'orders', 'undone', '{"where": "id <= 1000"}');
 SAVEPOINT s;
-SELECT write_labels('vectors', 'orders', 'undone', '{"append": true}');
+SELECT write_labels('vectors', 'orders', 'undone', '{"append": true, "where": "id > 1000"}');
 ROLLBACK TO s;
 SELECT count(*) AS labels FROM undone;
 ROLLBACK;
 SELECT to_regclass('undone') AS undone_table;
+
+-- The key is the primary key of the table if it is the primary key of the relation, so that the
+-- table can be replicated. Indexes are valid after `replace`, and no key is written twice. A parent
+-- of tables may have equal keys, and gets no primary key.
+SELECT write_labels('vectors', 'orders', 'keyed'), write_labels('vectors', 'orders', 'unkeyed', '{"key": ["id", "kind"]}');
+CREATE INDEX ON keyed (cluster);
+SELECT write_labels('vectors', 'orders', 'keyed', '{"replace": true}');
+SET enable_seqscan = off; SET enable_bitmapscan = off;
+SELECT count(*) AS found_by_cluster FROM keyed WHERE cluster >= 0;
+SELECT count(*) AS found_by_key FROM orders o WHERE EXISTS (SELECT FROM keyed k WHERE k.id = o.id);
+RESET enable_seqscan; RESET enable_bitmapscan;
+SELECT conrelid::regclass AS labels, pg_get_constraintdef(oid) AS primary_key FROM pg_constraint
+ WHERE conrelid IN ('keyed'::regclass, 'unkeyed'::regclass) AND contype = 'p';
+SELECT write_labels('vectors', 'orders', 'keyed', '{"append": true}');
+DELETE FROM unkeyed; ALTER TABLE unkeyed ALTER kind SET NOT NULL;
+SELECT write_labels('vectors', 'orders', 'unkeyed', '{"key": ["id", "kind"], "replace": true}');
+CREATE TABLE parent (LIKE orders INCLUDING ALL);
+CREATE TABLE child () INHERITS (parent);
+INSERT INTO parent SELECT * FROM orders WHERE id <= 20;
+INSERT INTO child SELECT * FROM orders WHERE id <= 10;
+SELECT write_labels('vectors', 'parent', 'labels_of_parent') AS rows_of_parent_and_child;
+DROP TABLE keyed, unkeyed, labels_of_parent, child, parent;
 
 -- A table that follows its model is up to date after retrain, use_version, retrain_if_drifted and
 -- train, and only rows whose label changed are written again.

@@ -81,4 +81,13 @@
 #define partitions_of(relation) RelationGetPartitionDesc(relation)
 #endif
 
+/* Returns true if this transaction gave the relation a new file, as TRUNCATE does. */
+#if PG_VERSION_NUM >= 160000
+#define relation_has_new_file(relation) \
+	((relation)->rd_newRelfilelocatorSubid != InvalidSubTransactionId)
+#else
+#define relation_has_new_file(relation) \
+	((relation)->rd_newRelfilenodeSubid != InvalidSubTransactionId)
+#endif
+
 #endif							/* FASTCLUST_COMPAT_H */

@@ -312,6 +312,20 @@ label_batch(row_labels *labels, TupleTableSlot **rows, int count)
 	labels->count = 0;
 }
 
+/* Raises an error if a column of a row is NULL that is declared NOT NULL. */
+static void
+check_not_null(Relation relation, const TupleTableSlot *row)
+{
+	TupleDesc	columns = RelationGetDescr(relation);
+
+	for (int i = 0; i < columns->natts; i++)
+		if (row->tts_isnull[i] && TupleDescAttr(columns, i)->attnotnull)
+			ereport(ERROR, errcode(ERRCODE_NOT_NULL_VIOLATION),
+					errmsg("null value in column \"%s\" of relation \"%s\" violates not-null constraint",
+						   NameStr(TupleDescAttr(columns, i)->attname),
+						   RelationGetRelationName(relation)));
+}
+
 static void
 write_batch(row_writer *writer)
 {
@@ -319,6 +333,9 @@ write_batch(row_writer *writer)
 
 	if (writer->labels != NULL)
 		label_batch(writer->labels, writer->rows, writer->count);
+	if (RelationGetDescr(writer->relation)->constr != NULL)
+		for (int i = 0; i < writer->count; i++)
+			check_not_null(writer->relation, writer->rows[i]);
 	table_multi_insert(writer->relation, writer->rows, writer->count,
 					   writer->command, writer->flags, writer->bulk);
 	MemoryContextSwitchTo(old);
@@ -455,19 +472,38 @@ write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 /* ---- choice between batches and INSERT ---- */
 
 /*
+ * Returns true if the table has indexes, and building all of them is no more
+ * work than adding entries: it was created or emptied in this transaction.
+ * Only an owner may build indexes.
+ */
+static bool
+builds_indexes(Relation relation)
+{
+	return relation->rd_rel->relhasindex &&
+		(relation->rd_createSubid != InvalidSubTransactionId ||
+		 relation_has_new_file(relation)) &&
+		has_privs_of_role(GetUserId(), relation->rd_rel->relowner);
+}
+
+/*
  * Returns true if rows can be added without index entries, triggers, rules,
- * constraints, policies or partition checks, and the user may insert.
+ * constraints other than NOT NULL, policies or partition checks, and the user
+ * may insert.
  */
 static bool
 is_plain(Relation relation)
 {
+	const		TupleConstr *constraints = RelationGetDescr(relation)->constr;
+
 	return relation->rd_rel->relkind == RELKIND_RELATION &&
 		!RELATION_IS_OTHER_TEMP(relation) &&
-		!relation->rd_rel->relhasindex &&
+		(!relation->rd_rel->relhasindex || builds_indexes(relation)) &&
 		!relation->rd_rel->relispartition &&
 		!relation->rd_rel->relrowsecurity && relation->trigdesc == NULL &&
 		relation->rd_rules == NULL &&
-		RelationGetDescr(relation)->constr == NULL &&
+		(constraints == NULL ||
+		 (constraints->num_defval == 0 && constraints->num_check == 0 &&
+		  constraints->missing == NULL)) &&
 		pg_class_aclcheck(RelationGetRelid(relation), GetUserId(),
 						  ACL_INSERT) == ACLCHECK_OK;
 }
@@ -558,6 +594,7 @@ fastclust_write_rows(PG_FUNCTION_ARGS)
 	Relation	relation;
 	SPIPlanPtr	plan;
 	uint64		written;
+	bool		indexed = false;
 
 	for (int i = 0; i < 6; i++)
 		if (PG_ARGISNULL(i) && i != 3)
@@ -593,13 +630,16 @@ fastclust_write_rows(PG_FUNCTION_ARGS)
 			write_many(relation, vectors, labels);
 		else
 			write_many(relation, plan, NULL);
+		indexed = relation->rd_rel->relhasindex;
 	}
 	else
 		write_each(relation, row_of_plan(plan), query);
 	written = SPI_processed;
+	table_close(relation, NoLock);
+	if (indexed)
+		SPI_execute(psprintf("REINDEX TABLE %s", relation_name(PG_GETARG_OID(1))), false, 0);
 	end_step();
 	SPI_finish();
-	table_close(relation, NoLock);
 	PG_RETURN_INT64((int64) written);
 }
 

@@ -8,18 +8,22 @@ CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query
     RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 
+-- Returns the columns of the primary key of a relation, NULL without one.
+CREATE FUNCTION fastclust_internal.primary_key(relation regclass) RETURNS name[]
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT array_agg(a.attname ORDER BY u.i)
+      FROM pg_index x
+     CROSS JOIN unnest(x.indkey) WITH ORDINALITY u(attnum, i)
+      JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = u.attnum
+     WHERE x.indrelid = relation AND x.indisprimary AND u.i <= x.indnkeyatts
+$$;
+
 -- Returns the columns that identify the row of a label: the columns in option key, else the primary
 -- key.
 CREATE FUNCTION fastclust_internal.label_keys(relation regclass, options jsonb) RETURNS name[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
-    primary_key name[] := (SELECT array_agg(a.attname ORDER BY u.i)
-                             FROM pg_index x
-                             CROSS JOIN unnest(x.indkey) WITH ORDINALITY u(attnum, i)
-                             JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = u.attnum
-                            WHERE x.indrelid = relation
-                              AND x.indisprimary
-                              AND u.i <= x.indnkeyatts);
+    primary_key name[] := primary_key(relation);
     keys name[] := CASE jsonb_typeof(options -> 'key')
                         WHEN 'array'
                             THEN ARRAY(SELECT k FROM jsonb_array_elements_text(options -> 'key') k)
@@ -210,6 +214,7 @@ DECLARE
     stored stored_models := readable_model(model);
     version stored_versions;
     scanned regclass;
+    keys name[];
     texts record;
     existing regclass := to_regclass(target);
     written bigint;
@@ -222,7 +227,8 @@ BEGIN
     END IF;
     version := largest_group(stored);
     scanned := scanned_relation(stored, version, relation, stored.group_by);
-    texts := label_query(version, scanned, label_keys(scanned, options), options);
+    keys := label_keys(scanned, options);
+    texts := label_query(version, scanned, keys, options);
     -- Create the target, empty it, or append to it.
     IF flag_option(options, 'append')
        AND (flag_option(options, 'replace') OR flag_option(options, 'follow')) THEN
@@ -240,6 +246,14 @@ BEGIN
     ELSIF existing IS NULL THEN
         EXECUTE format('CREATE TABLE %s AS %s WITH NO DATA', target, texts.query);
         existing := target;
+        -- Replication needs a primary key. A parent of tables may have rows with equal keys.
+        IF keys = primary_key(scanned)
+           AND NOT (SELECT c.relkind = 'r' AND c.relhassubclass FROM pg_class c
+                     WHERE c.oid = scanned) THEN
+            EXECUTE format('ALTER TABLE %s ADD PRIMARY KEY (%s)', target,
+                           (SELECT string_agg(format('%I', k), ', ' ORDER BY i)
+                              FROM unnest(keys) WITH ORDINALITY u(k, i)));
+        END IF;
     ELSIF flag_option(options, 'replace') THEN
         EXECUTE format(CASE WHEN EXISTS (SELECT FROM pg_class c
                                           WHERE c.oid = existing

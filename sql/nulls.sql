@@ -138,7 +138,7 @@ INSERT INTO tried SELECT f.oid::regprocedure, o.nulls, o.state
 -- Left out of the second check are functions that need more than a good value of each type: a
 -- query, two dimensions, a scan plan, a live sketch, a version in the making.
 SELECT DISTINCT called, nulls, state FROM tried WHERE state LIKE 'XX%' ORDER BY 1, 2, 3;
-SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(change_points|import_model|version_fits|write_|serve_version|check_sketch|current_sketch|rebuild_sketch|rows_sampled|scan_|fastclust_owner[.]run_latest)'
+SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(change_points|import_model|version_fits|write_|serve_version|check_sketch|current_sketch|rebuild_sketch|rows_sampled|scan_|fastclust_owner[.]run_latest|sketch_of_moments|spec_of_frequencies)'
 	AND NOT EXISTS (SELECT FROM tried s WHERE s.called = t.called AND s.nulls = 0 AND s.state IN ('00000', '0A000', '42809')) ORDER BY 1, 2;
 SELECT count(*) > 1000 AS over_1000_calls, count(DISTINCT called) > 40 AS over_40_functions
   FROM tried;

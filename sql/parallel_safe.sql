@@ -33,7 +33,7 @@ INSERT INTO calls VALUES
 	('describe(map)'), ('describe(projection)'), ('describe(s)'), ('describe(sp)'), ('dim(op)'), ('drift_columns_fit(''[]''::jsonb || options)'),
 	('drift_spec_of_sample(sample, seed)'), ('drift_test(ds, counts, counts, s, s, moments, half, half)'), ('embedding_of(projection)'),
 	('encode_constant(e, yes, half, half, name)'), ('encode_listed(e, yes, half, half, name)'), ('encode_observed(e, model_operator(rows_name), half, half, name)'), ('encode_record(e, yes, r)'), ('encode_row(e, r)'), ('encoder_columns(e)'),
-	('encoder_features(e)'), ('encoder_of_vector(n, one, NULL, NULL)'), ('explained_version(model, none)'), ('factorize(op)'), ('factors(op)'),
+	('encoder_features(e)'), ('encoder_of_vector(n, one, NULL, NULL)'), ('explained_version(model, none)'), ('factorize(op)'), ('factors(op)'), ('frequencies(sp)'),
 	('feature_names(e)'), ('fit_residual(s, op, center, scale, spreads)'), ('given_names(version)'), ('fit_text(name, two, yes)'), ('group_of(name, one, x)'), ('group_place(ARRAY[''1''], one)'), ('group_text(at)'), ('has_a_role(ARRAY[relation])'), ('group_plan(plan, ARRAY[''1''], ARRAY[plan], one)'), ('scan_result(scanned)'), ('html(name)'), ('html_bar(half)'),
 	('html_row(name, ARRAY[name], ARRAY[name])'), ('html_section(name, name, name, name)'), ('html_table(ARRAY[name], ARRAY[name], name)'), ('html_time(at)'), ('html_value(half, name)'),
 	('is_live_group(s, dc, sp, ds)'), ('joined_clusters(op, ARRAY[0, one, two, two])'), ('kernel_features(map, x)'), ('l2_distance(x, x)'), ('labelled_features(version)'),
@@ -47,7 +47,7 @@ INSERT INTO calls VALUES
 	('read_model_encoder(rows_name, none)'), ('read_model_operator(name, none)'), ('read_model_spec(name)'), ('readable_model(name)'),
 	('is_superuser(relation)'), ('relation_kind(relation)'), ('relation_owner(relation)'), ('role_id((version).trained_by)'), ('role_id(n::role_name)'), ('row_count(s)'), ('rows_of_version(version, sample)'), ('rules_of_sample(op, sample, sample, ARRAY[0, 0, 0], ARRAY[1, 2, 3], two)'),
 	('sample_null_moments(sample, sp, two)'), ('shown_names((version).model_id, one, none || name)'), ('read_shown_names((version).model_id, one, none || name)'), ('shown_value(half, name, yes)'), ('sketch_distance(s, s)'),
-	('sketch_spec(two, 20, half, seed => seed)'), ('spec(s)'), ('stddevs(s)'), ('svg(half)'), ('scaled_vector(center, scale, x)'), ('version_centroid_rows(name, version)'),
+	('sketch_spec(two, 20, half, seed => seed)'), ('sketch_of_moments(sp, moments(s), row_count(s), means(s), means(s), means(s), stddevs(s))'), ('spec(s)'), ('spec_of_frequencies(ARRAY[ARRAY[half]], half)'), ('stddevs(s)'), ('svg(half)'), ('scaled_vector(center, scale, x)'), ('version_centroid_rows(name, version)'),
 	('version_cluster_rows(name, seed, op, yes, center, scale, spreads)'),
 	('version_fits(op, no_map, center, scale, spreads, quantiles, moments, sp, s, no_encoder, ds, dc, micro, splits, paths)'), ('version_hint(name)'),
 	('version_names(version)'), ('version_profile(version, two)'), ('without_sample_rows(sp, 0 * one)'), ('sharing_node()');

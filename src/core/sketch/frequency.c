@@ -1,5 +1,6 @@
 /*
- * frequency.c - draws frequencies omega_j = R_j u_j from (law, seed).
+ * frequency.c - the frequencies of a spec: omega_j = R_j u_j, drawn from (law,
+ * seed), or given.
  *
  * Every draw is a Philox block keyed by the seed with counter (frequency,
  * dimension / 2, attempt, purpose), so any frequency can be redrawn alone.
@@ -202,6 +203,12 @@ fc_structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega,
 void
 fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega)
 {
+	if (fc_spec_given(spec) != NULL)
+	{
+		memcpy(omega, fc_spec_given(spec),
+			   (size_t) spec->frequencies * spec->reduced * sizeof(float));
+		return;
+	}
 	if (spec->flags & FC_SPEC_STRUCTURED)
 	{
 		fc_structured_frequencies(spec, arena, omega, NULL);

@@ -94,6 +94,17 @@ size_t		fc_pending_row(const fc_spec *spec);
 
 typedef __int128 fc_wide __attribute__((aligned(8)));
 
+/*
+ * A type with 113 significant bits, because the difference of the mean square
+ * and the squared mean cancels about 80 bits. (long double is not the same
+ * everywhere.)
+ */
+#ifdef __SIZEOF_FLOAT128__
+typedef __float128 fc_quad;
+#else
+typedef long double fc_quad;
+#endif
+
 #define FC_SKETCH_VERSION	1
 #define FC_SKETCH_SUMS		4	/* number of sums per tracked dimension: sum,
 								 * high, cross, low */

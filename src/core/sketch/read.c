@@ -13,17 +13,6 @@
 
 #include "sketch/isa.h"
 
-/*
- * A type with 113 significant bits, because the difference of the mean square
- * and the squared mean cancels about 80 bits. (long double is not the same
- * everywhere.)
- */
-#ifdef __SIZEOF_FLOAT128__
-typedef __float128 quad;
-#else
-typedef long double quad;
-#endif
-
 static double
 weight_unit(const fc_sketch_view *sketch)
 {
@@ -45,22 +34,22 @@ fc_sketch_weight2(const fc_sketch_view *sketch)
 double
 fc_sketch_mean(const fc_sketch_view *sketch, size_t i)
 {
-	quad		mean = (quad) sketch->sum[i] / (quad) sketch->head->weight;
+	fc_quad		mean = (fc_quad) sketch->sum[i] / (fc_quad) sketch->head->weight;
 	double		inverse_unit;
 	double		shift;
 
 	fc_spec_grid(sketch->spec, i, &inverse_unit, &shift);
-	return (double) ((mean + (quad) shift) / (quad) inverse_unit);
+	return (double) ((mean + (fc_quad) shift) / (fc_quad) inverse_unit);
 }
 
 double
 fc_sketch_variance(const fc_sketch_view *sketch, size_t i)
 {
-	quad		weight = (quad) sketch->head->weight;
-	quad		mean = (quad) sketch->sum[i] / weight;
-	quad		square = (((quad) sketch->high[i] * FC_EXP2(48) +
-						   (quad) sketch->cross[i] * FC_EXP2(25) +
-						   (quad) sketch->low[i]) /
+	fc_quad		weight = (fc_quad) sketch->head->weight;
+	fc_quad		mean = (fc_quad) sketch->sum[i] / weight;
+	fc_quad		square = (((fc_quad) sketch->high[i] * FC_EXP2(48) +
+						   (fc_quad) sketch->cross[i] * FC_EXP2(25) +
+						   (fc_quad) sketch->low[i]) /
 						  weight);
 	double		inverse_unit;
 	double		shift;

@@ -48,6 +48,25 @@ fc_status	fc_sketch_combine(const fc_sketch_view *target,
 fc_status	fc_sketch_combine_weighted(const fc_sketch_view *target,
 									   const fc_sketch_view *source, int64_t weight);
 
+/* Statistics of rows that were sketched elsewhere, with a spec without basis. */
+typedef struct fc_sketch_sums
+{
+	int64_t		rows;			/* number of rows, at least 1 */
+	const double *moments;		/* means of cosines and sines in turn, 2 x
+								 * moments; |z| <= 1 */
+	const double *means;		/* d means in user units */
+	const double *stddevs;		/* d standard deviations in user units */
+	const double *lower;		/* d minima in user units */
+	const double *upper;		/* d maxima in user units */
+} fc_sketch_sums;
+
+/*
+ * Fills an empty packed sketch of unit weights. Returns FC_EFAR if a mean plus
+ * its deviation is too far from the scale of the spec, FC_EFORMAT if no rows
+ * have such sums.
+ */
+fc_status	fc_sketch_of_sums(const fc_sketch_sums *sums, const fc_sketch_view *sketch);
+
 /* ---- reading (folded sketches) ---- */
 
 /* Validates `size` untrusted bytes, aligned to 8, as a packed sketch. */

@@ -51,9 +51,7 @@ fc_spec_core_size(const fc_spec *spec)
 						   (size_t) ((spec->flags & FC_SPEC_SCALED) ? 2 : 1) +
 						   spec->scales);
 	size_t		floats = ((size_t) spec->sample_centroids * spec->reduced +
-						  ((spec->flags & FC_SPEC_PROJECTED)
-						   ? (size_t) spec->dim * spec->reduced
-						   : 0));
+						  fc_spec_matrix(spec));
 
 	return sizeof(fc_spec) + doubles * sizeof(double) +
 		ROUND8(floats * sizeof(float));
@@ -137,8 +135,10 @@ fixed_fields_valid(const fc_spec *spec)
 	bool		projected = (spec->flags & FC_SPEC_PROJECTED) != 0;
 
 	return spec->version == FC_SPEC_VERSION && spec->law < FC_LAWS &&
-		(spec->flags & ~(FC_SPEC_STRUCTURED | FC_SPEC_SCALED |
-						 FC_SPEC_PROJECTED | FC_SPEC_COSINE)) == 0 &&
+		(spec->flags & ~(FC_SPEC_STRUCTURED | FC_SPEC_SCALED | FC_SPEC_PROJECTED |
+						 FC_SPEC_COSINE | FC_SPEC_GIVEN)) == 0 &&
+		((spec->flags & FC_SPEC_GIVEN) == 0 ||
+		 (spec->flags & (FC_SPEC_STRUCTURED | FC_SPEC_PROJECTED)) == 0) &&
 		spec->dim >= 1 && spec->dim <= FC_MAX_DIM && spec->reduced >= 1 &&
 		(projected ? spec->reduced < spec->dim
 		 : spec->reduced == spec->dim) &&
@@ -168,6 +168,26 @@ basis_valid(const fc_spec *spec)
 			norm += (double) basis[r * spec->dim + i] *
 				(double) basis[r * spec->dim + i];
 		if (!(fabs(norm - 1.0) < 1e-3))
+			return false;
+	}
+	return true;
+}
+
+/* Returns true if given frequencies are no longer than FC_MAX_FREQUENCY. */
+static bool
+given_valid(const fc_spec *spec)
+{
+	const float *given = fc_spec_given(spec);
+
+	for (size_t j = 0; given != NULL && j < spec->frequencies; j++)
+	{
+		double		norm2 = 0;
+
+		fc_check();
+		for (size_t i = 0; i < spec->dim; i++)
+			norm2 += (double) given[j * spec->dim + i] *
+				(double) given[j * spec->dim + i];
+		if (!(norm2 <= FC_MAX_FREQUENCY * FC_MAX_FREQUENCY))
 			return false;
 	}
 	return true;
@@ -223,7 +243,7 @@ fc_spec_check(const void *bytes, size_t size)
 		!fc_zero_padding(fc_spec_sample(spec) +
 						 (size_t) spec->sample_rows * spec->reduced,
 						 (const char *) bytes + size) ||
-		!basis_valid(spec) ||
+		!basis_valid(spec) || !given_valid(spec) ||
 		!all_positive(fc_spec_sample_weight(spec), spec->sample_rows) ||
 		!fc_all_finite_float(fc_spec_sample(spec),
 							 (size_t) spec->sample_rows * spec->reduced) ||
@@ -245,7 +265,8 @@ fixed_fields(const fc_spec_fields *fields)
 	int			flags = ((fields->structured ? FC_SPEC_STRUCTURED : 0) |
 						 (fields->scale ? FC_SPEC_SCALED : 0) |
 						 (fields->basis ? FC_SPEC_PROJECTED : 0) |
-						 (fields->cosine ? FC_SPEC_COSINE : 0));
+						 (fields->cosine ? FC_SPEC_COSINE : 0) |
+						 (fields->given ? FC_SPEC_GIVEN : 0));
 
 	return (fc_spec)
 	{
@@ -299,6 +320,8 @@ fc_spec_build(const fc_spec_fields *fields, fc_spec *spec)
 	fill(fc_spec_scale(spec), fields->scale, fields->dim * sizeof(double));
 	fill(fc_spec_sigmas(spec), fields->sigmas, fields->scales * sizeof(double));
 	fill(fc_spec_basis(spec), fields->basis, fields->dim * n * sizeof(float));
+	fill(fc_spec_given(spec), fields->given,
+		 fields->frequencies * n * sizeof(float));
 	fill(fc_spec_sample_centroids(spec), fields->sample_centroids,
 		 fields->sample_centroid_count * n * sizeof(float));
 	fill(fc_spec_sample_weight(spec), fields->sample_weight,
@@ -330,6 +353,7 @@ fc_spec_fields_of(const fc_spec *spec)
 			.scale = fc_spec_scale(spec),
 			.sigmas = fc_spec_sigmas(spec),
 			.basis = fc_spec_basis(spec),
+			.given = fc_spec_given(spec),
 			.sample_centroids = fc_spec_sample_centroids(spec),
 			.sample_weight = fc_spec_sample_weight(spec),
 			.sample = fc_spec_sample(spec)

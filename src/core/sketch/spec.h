@@ -6,7 +6,7 @@
  *                                        in place of x with FC_SPEC_COSINE
  *     y  = basis x' / sigma              n dimensions, the reduced coordinates
  *     phi_j(x) = exp(i omega_j . y)      omega_j = R_j u_j, drawn from (law,
- *                                        seed)
+ *                                        seed), or given
  *
  * Layout (offsets are multiples of 8, padding is zero, byte order is the
  * machine's):
@@ -16,15 +16,18 @@
  *     double sigmas[scales]              sigmas[0] == sigma
  *     float  basis[reduced * dim]        only with FC_SPEC_PROJECTED; rows
  *                                        orthonormal
+ *     float  given[frequencies * reduced]
+ *                                        only with FC_SPEC_GIVEN; frequencies
+ *                                        in radians per unit of y
  *     float  sample_centroids[sample_centroids * reduced]
  *                                        centroids of the sample, in the units
  *                                        of sample: starts for a decoder
  *     double sample_weight[sample_rows]
  *     float  sample[sample_rows * reduced]
  *                                        sample rows, as y: in units of sigma
- * Frequencies are a pure function of these bytes and never stored. The digest
- * covers everything but the sample rows: two specs measure the same moments if
- * and only if their digests (and bytes) agree.
+ * Frequencies are a pure function of these bytes; they are stored only if they
+ * were given. The digest covers everything but the sample rows: two specs
+ * measure the same moments if and only if their digests (and bytes) agree.
  */
 #ifndef FC_SKETCH_SPEC_H
 #define FC_SKETCH_SPEC_H
@@ -45,6 +48,9 @@ typedef enum fc_law
 #define FC_SPEC_PROJECTED	0x04	/* a basis is present, and reduced < dim */
 #define FC_SPEC_COSINE		0x08	/* rows are first scaled to length 1;
 									 * absent from older bytes */
+#define FC_SPEC_GIVEN		0x10	/* frequencies are stored, not drawn; the
+									 * spec is neither structured nor
+									 * projected */
 
 #define FC_SPEC_VERSION		1
 
@@ -59,6 +65,12 @@ typedef enum fc_law
  * accurate. A guess.
  */
 #define FC_MAX_RATIO	1e6
+
+/*
+ * Maximum length of a given frequency, in radians per unit of y. Angles are
+ * computed in single precision; with a larger one, they lose digits. A guess.
+ */
+#define FC_MAX_FREQUENCY	1e3
 
 /*
  * Minimum size of the Hadamard transforms of structured frequencies. In a
@@ -126,14 +138,33 @@ fc_spec_basis(const fc_spec *spec)
 		: NULL;
 }
 
+/* Returns the frequencies that were given, NULL if they are drawn. */
+static inline const float *
+fc_spec_given(const fc_spec *spec)
+{
+	return (spec->flags & FC_SPEC_GIVEN)
+		? (const float *) (fc_spec_sigmas(spec) + spec->scales)
+		: NULL;
+}
+
+/*
+ * Returns the number of floats before the sample centroids: the basis or the
+ * given frequencies.
+ */
+static inline size_t
+fc_spec_matrix(const fc_spec *spec)
+{
+	return (size_t) spec->reduced *
+		((spec->flags & FC_SPEC_PROJECTED) ? spec->dim
+		 : (spec->flags & FC_SPEC_GIVEN) ? spec->frequencies
+		 : 0);
+}
+
 static inline const float *
 fc_spec_sample_centroids(const fc_spec *spec)
 {
-	size_t		basis = ((spec->flags & FC_SPEC_PROJECTED)
-						 ? (size_t) spec->dim * spec->reduced
-						 : 0);
-
-	return (const float *) (fc_spec_sigmas(spec) + spec->scales) + basis;
+	return (const float *) (fc_spec_sigmas(spec) + spec->scales) +
+		fc_spec_matrix(spec);
 }
 
 static inline fc_metric
@@ -245,6 +276,8 @@ typedef struct fc_spec_fields
 	const double *sigmas;		/* `scales` values */
 	const float *basis;			/* orthonormal rows, reduced x dim; NULL if
 								 * reduced == dim */
+	const float *given;			/* frequencies in radians per unit of y,
+								 * frequencies x dim; NULL: drawn */
 	const float *sample_centroids;	/* points in units of sigma,
 									 * sample_centroid_count x reduced */
 	const double *sample_weight;	/* sample_rows values */

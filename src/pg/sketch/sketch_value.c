@@ -98,8 +98,7 @@ convert(const fc_sketch_view *source, uint8 flags, Size capacity)
 	return target;
 }
 
-/* Creates a sketch without rows in the current context. */
-static fc_sketch *
+fc_sketch *
 empty_sketch(const fc_spec *spec, uint8 flags, Size capacity)
 {
 	Size		size = fc_sketch_size(spec, flags, capacity);

@@ -13,6 +13,12 @@ extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);
 #define SKETCH_ARG(n)	((fc_sketch *) aligned_value(PG_GETARG_DATUM(n)))
 
 /*
+ * Creates a sketch without rows in the current context, with flags of layout.h
+ * and space for `capacity` pending rows.
+ */
+extern fc_sketch *empty_sketch(const fc_spec *spec, uint8 flags, Size capacity);
+
+/*
  * Returns the sketch in the unpacked layout, with space for pending rows: the
  * sketch itself if it is unpacked, else a copy. If `sketch` is NULL, returns
  * an empty sketch of the spec.
@@ -62,6 +68,12 @@ extern fc_sketch *sketch_combined_weighted(fc_sketch *target, const fc_sketch *s
  */
 extern void report_row(fc_status status, const double *doubles,
 					   const float *floats, size_t d) __attribute__((noreturn));
+
+/*
+ * Returns the law of the frequencies with this name; an unknown name is an
+ * error.
+ */
+extern fc_law law_of_name(const char *name);
 
 /*
  * Builds a spec from checked fields. Raises an error if center, scale and sigma

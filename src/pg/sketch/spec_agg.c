@@ -21,11 +21,7 @@
 #include "sketch/reservoir.h"
 #include "sketch/spec_of_sample.h"
 
-/*
- * Returns the law of the frequencies with this name; an unknown name is an
- * error.
- */
-static fc_law
+fc_law
 law_of_name(const char *name)
 {
 	named_value laws[FC_LAWS];

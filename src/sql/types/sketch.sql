@@ -110,6 +110,13 @@ CREATE FUNCTION fastclust.moments(sketch) RETURNS double precision[]
 COMMENT ON FUNCTION fastclust.moments IS
     'Returns the means of the waves, real and imaginary parts in turn. NULL if the sketch has no '
     'rows.';
+CREATE FUNCTION fastclust.sketch_of_moments(spec sketch_spec, moments double precision[],
+        row_count bigint, lower_bounds double precision[], upper_bounds double precision[],
+        means double precision[], stddevs double precision[])
+    RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_of_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION fastclust.sketch_of_moments IS
+    'Returns a sketch of rows whose moments were computed elsewhere.';
 CREATE FUNCTION fastclust.describe(sketch) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_sketch_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(sketch) IS

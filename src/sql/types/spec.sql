@@ -8,6 +8,19 @@ CREATE FUNCTION fastclust.sketch_spec(dim integer, frequencies integer, sigma do
     RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_sketch_spec_make' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION fastclust.sketch_spec IS 'Returns a spec with the given parameters.';
+CREATE FUNCTION fastclust.spec_of_frequencies(frequencies double precision[],
+        sigma double precision, law text DEFAULT 'gaussian')
+    RETURNS sketch_spec
+    AS 'MODULE_PATHNAME', 'fastclust_spec_of_frequencies' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION fastclust.spec_of_frequencies IS
+    'Returns a spec with the given frequencies, a row of the array for each.';
+CREATE FUNCTION fastclust.frequencies(spec sketch_spec, OUT omega double precision[],
+        OUT phase double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_spec_frequencies' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+    ROWS 500;
+COMMENT ON FUNCTION fastclust.frequencies IS
+    'Returns a row for each moment of a spec, which is the mean of exp(i (omega . x + phase)).';
 CREATE FUNCTION fastclust.describe(sketch_spec) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_spec_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(sketch_spec) IS 'Returns the parameters of a spec.';

@@ -1,8 +1,8 @@
 #!/bin/bash
-# papers.sh [--record] [--only=PART,..] [DATA_FOLDER]: measures the rows of the papers' tables on a
-# private server and compares them with bench/papers.csv. Prints a line for each row; exits 1 if one
-# is missing or worse than its tolerance allows. Without DATA_FOLDER, rows of real sets are skipped.
-# --record writes papers.csv from five seeds or more; --only measures some parts (see papers.py).
+# papers.sh [--record] [--only=PART,..] [DATA_FOLDER]: measures every printed figure of the papers on a
+# private server, and prints the table of bench/papers.csv with a verdict for each row, and counts.
+# Takes about two hours. Without DATA_FOLDER, rows of real sets are skipped. --record writes the
+# figures into papers.csv and docs/papers.md; --only measures some parts (see papers.py).
 set -eu
 options=
 while [[ "${1-}" == --* ]]; do

@@ -7,8 +7,9 @@
 #   speed quality kernels assignment pictures        the default
 #   decoders training factors iterations rows neighbours nystroem models defaults drift kmeans
 #   number rules density peers                       the longer ones
-# The head of bench/PART.py says what a part measures; for the part papers see bench/papers.sh.
-# Variables: BENCH_SEEDS (10), BENCH_OPTIONS (options of papers and peers), BENCH_OUT (build/bench)
+# The head of bench/PART.py says what a part measures; for the parts papers and regressions see
+# bench/papers.sh and bench/regressions.sh.
+# Variables: BENCH_SEEDS (10), BENCH_OPTIONS (options of papers, regressions and peers), BENCH_OUT (build/bench)
 set -eu
 cd "$(dirname "$0")/.."
 . tools/common.sh
@@ -80,6 +81,7 @@ part()
 			$python bench/model_pictures.py --docs "$docs"
 			;;
 		peers) env -u OMP_NUM_THREADS $python bench/peers.py "${with_data[@]}" $options ;;
+		regressions) $python bench/regressions.py --programs "$out" "${with_data[@]}" $options ;;
 		papers) $python bench/papers.py --programs "$out" "${with_data[@]}" $options ;;
 		number)
 			$python bench/number.py --csv "$out/number.csv"

@@ -59,7 +59,7 @@ time_sgemm(const float *a, const float *b, float *c)
 static double
 time_pass(const fc_kernel *kernel, const float *x, size_t n)
 {
-	size_t		probes = fc_kernel_projection_probes(COLUMNS);
+	size_t		probes = fc_kernel_projection_probes(COLUMNS, false);
 	size_t		c = COLUMNS + probes;
 	fc_arena	arena = heap_arena();
 	fc_kernel_input input = {.floats = x,.n = n,.d = D};

@@ -30,7 +30,7 @@ CREATE TABLE made AS SELECT kernel_projection_agg(id, x, polynomial_kernel(2), 2
        kernel_projection_agg(id, x, polynomial_kernel(2), 2, '{"method": "exact"}') AS exact,
        kernel_projection_agg(id, x, polynomial_kernel(2), 2, '{"method": "nystroem", "columns": 20}') AS nystroem,
        kernel_projection_agg(id, x, polynomial_kernel(2), 2, '{"method": "pivoted_cholesky", "columns": 20}') AS cholesky FROM rings;
-SELECT describe(p) - '{workspace_bytes,relative_error,eigenvalues}'::text[] AS p, describe(exact) - '{workspace_bytes,relative_error,eigenvalues}'::text[] AS exact FROM made;
+SELECT describe(p) - '{workspace_bytes,relative_error,error_deviation,eigenvalues}'::text[] AS p, describe(exact) - '{workspace_bytes,relative_error,error_deviation,eigenvalues}'::text[] AS exact FROM made;
 SELECT abs((describe(p) ->> 'relative_error')::float8 - (describe(exact) ->> 'relative_error')::float8) < 0.001 AS within_0_001_of_exact,
        round((describe(exact) ->> 'relative_error')::numeric, 2) AS exact_error,
        (describe(exact) ->> 'relative_error')::float8 BETWEEN 0.38 AND 0.42 AS from_0_38_to_0_42,
@@ -45,6 +45,31 @@ SELECT sqrt(sum(((a.y[1] * b.y[1] + a.y[2] * b.y[2]) - k) ^ 2) / sum(k ^ 2)) BET
        AS error_from_0_3_to_0_45
 FROM made, embedding_of(p) a JOIN rings ra ON ra.id = a.id, embedding_of(p) b JOIN rings rb ON rb.id = b.id,
      LATERAL (SELECT (ra.x[1] * rb.x[1] + ra.x[2] * rb.x[2]) ^ 2) v (k) WHERE a.id % 10 < 2 AND b.id % 10 < 2;
+-- The error is exact for up to 4096 rows. Beyond, it is estimated, and within four deviations of
+-- the error of the coordinates.
+SELECT abs((describe(p) ->> 'relative_error')::float8 - error) < 1e-5 AS within_1e_5,
+       (describe(p) ->> 'error_deviation')::float8 < 1e-6 AS deviation_below_1e_6
+FROM made, LATERAL (SELECT sqrt(sum(((a.y[1] * b.y[1] + a.y[2] * b.y[2]) - k) ^ 2) / sum(k ^ 2)) AS error
+  FROM embedding_of(p) a JOIN rings ra ON ra.id = a.id, embedding_of(p) b JOIN rings rb ON rb.id = b.id,
+       LATERAL (SELECT (ra.x[1] * rb.x[1] + ra.x[2] * rb.x[2]) ^ 2) v (k)) e;
+-- Equal groups of rows: the coordinates of one of each have the same error.
+CREATE TABLE repeated AS SELECT 60 * i + j AS id, ARRAY[cos(j), sin(j), j / 10.0] AS x
+FROM generate_series(0, 69) i, generate_series(0, 59) j;
+CREATE TABLE estimated AS SELECT kernel_projection_agg(id, x, rbf_kernel(1), 2) AS p FROM repeated;
+SELECT abs(estimate - error) <= 4 * deviation AS within_four_deviations,
+       deviation BETWEEN 1e-6 AND 0.01 AS deviation_below_0_01
+FROM (SELECT (describe(p) ->> 'relative_error')::float8 AS estimate, (describe(p) ->> 'error_deviation')::float8 AS deviation FROM estimated) d,
+     LATERAL (WITH few AS (SELECT x, y FROM estimated, embedding_of(p) JOIN repeated USING (id) WHERE id < 60)
+       SELECT sqrt(sum((a.y[1] * b.y[1] + a.y[2] * b.y[2] - k) ^ 2) / sum(k ^ 2)) AS error
+         FROM few a, few b, LATERAL (SELECT exp(-1 * l2_distance(a.x, b.x) ^ 2)) v (k)) e;
+DROP TABLE repeated, estimated;
+-- As published, all random vectors count towards r': there are no probes.
+SELECT describe(q.p) -> 'columns' AS columns, describe(q.p) -> 'probes' AS probes,
+       abs((describe(q.p) ->> 'relative_error')::float8 - (describe(exact) ->> 'relative_error')::float8) < 0.001 AS within_0_001_of_exact
+FROM made, (SELECT kernel_projection_agg(id, x, polynomial_kernel(2), 2, '{"published": true}') FROM rings) q (p);
+SELECT abs(adjusted_rand_agg(cluster, label) - 1) < 0.02 AS rand_within_0_02_of_1
+FROM kernel_kmeans('rings', 'id', 'x', polynomial_kernel(2), 2, '{"published": true, "seed": 1}') JOIN rings USING (id);
+
 -- Kernel k-means finds disk and ring by every method; k-means on the rows does not.
 SELECT round(adjusted_rand_agg(cluster, label)::numeric, 2) AS rand,
        abs(adjusted_rand_agg(cluster, label) - 1) < 0.02 AS rand_within_0_02_of_1

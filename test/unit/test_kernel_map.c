@@ -286,7 +286,8 @@ test_projection_bytes(void)
 	SPOILED(header->method, 0);
 	SPOILED(header->method, 5);
 	SPOILED(header->method, FC_KERNEL_EXACT);
-	SPOILED(header->padding, 1);
+	SPOILED(header->error_deviation, -1.0);
+	SPOILED(header->error_deviation, NAN);
 	SPOILED(header->kernel.degree, 0);
 	SPOILED(header->n, 6);
 	SPOILED(header->n, UINT64_MAX / 8);

@@ -284,22 +284,36 @@ fc_kernel_block_exact(const fc_kernel_rows *left, size_t a, size_t na,
 		}
 }
 
+/* Returns <x'_i, x'_j>. */
+static double
+pair_dot(const fc_kernel_rows *rows, size_t i, size_t j)
+{
+	size_t		d = rows->d;
+	double		sum = 0.0;
+
+	if (rows->exact != NULL)
+		for (size_t c = 0; c < d; c++)
+			sum += rows->exact[i * d + c] * rows->exact[j * d + c];
+	else
+		for (size_t c = 0; c < d; c++)
+			sum += (double) rows->x[i * d + c] * (double) rows->x[j * d + c];
+	return sum;
+}
+
+double
+fc_kernel_pair(const fc_kernel_rows *rows, size_t i, size_t j)
+{
+	double		dot = pair_dot(rows, i, j);
+
+	return rows->degree > 0
+		? power(dot + rows->coef0, rows->degree)
+		: exp(fmin(dot - rows->half[i] - rows->half[j], 0.0));
+}
+
 double
 fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i)
 {
-	double		square = 0.0;
-
-	if (rows->degree == 0)
-		return 1.0;
-	for (size_t c = 0; c < rows->d; c++)
-	{
-		double		value = (rows->exact != NULL
-							 ? rows->exact[i * rows->d + c]
-							 : (double) rows->x[i * rows->d + c]);
-
-		square += value * value;
-	}
-	return power(square + rows->coef0, rows->degree);
+	return rows->degree > 0 ? fc_kernel_pair(rows, i, i) : 1.0;
 }
 
 /*

@@ -132,6 +132,9 @@ void		fc_kernel_block_exact(const fc_kernel_rows *left, size_t a, size_t na,
 								  const fc_kernel_rows *right, size_t b, size_t nb,
 								  double *out, size_t ldo);
 
+/* Returns kappa(x_i, x_j) / scale, computed in double precision. */
+double		fc_kernel_pair(const fc_kernel_rows *rows, size_t i, size_t j);
+
 /* Returns kappa(x_i, x_i) / scale. */
 double		fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i);
 

@@ -85,8 +85,9 @@ fc_nystroem_project(const fc_kernel_rows *rows, size_t columns, uint64_t seed,
 	found = fc_inverse_root(k.values, k.vectors, k.pairs, k.m,
 							FC_PSEUDO_INVERSE_FLOOR, k.t);
 	result->relative_error = -1.0;
-	fc_kernel_embed(k.columns, rows->n, k.m, k.m, k.t, found, rows->scale,
-					arena, result);
+	result->error_deviation = 0.0;
+	(void) fc_kernel_embed(k.columns, rows->n, k.m, k.m, k.t, found, rows->scale,
+						   arena, result);
 	fc_arena_release(arena, used);
 }
 
@@ -130,10 +131,11 @@ fc_kernel_eigen_project(const fc_kernel_rows *rows, fc_arena *arena,
 	memset(diagonal, 0, found * found * sizeof(double));
 	for (size_t j = 0; j < found; j++)
 		diagonal[j * found + j] = values[j];
-	fc_kernel_embed(axes, n, found, found, diagonal, found, rows->scale, arena,
-					result);
+	(void) fc_kernel_embed(axes, n, found, found, diagonal, found, rows->scale, arena,
+						   result);
 	explained = sum_squares(result->eigenvalues, 1, result->rank) /
 		rows->scale / rows->scale;
+	result->error_deviation = 0.0;
 	result->relative_error = square > 0.0
 		? sqrt(fmax(1.0 - explained / square, 0.0))
 		: 0.0;
@@ -308,7 +310,8 @@ fc_pivoted_cholesky_project(const fc_kernel_rows *rows, size_t m, uint64_t seed,
 	double	   *axes = found > 0 ? factor_axes(&k, found, pairs, arena) : NULL;
 
 	result->relative_error = -1.0;
-	fc_kernel_embed(k.factor, k.n, found, k.m, axes, pairs, rows->scale, arena,
-					result);
+	result->error_deviation = 0.0;
+	(void) fc_kernel_embed(k.factor, k.n, found, k.m, axes, pairs, rows->scale, arena,
+						   result);
 	fc_arena_release(arena, used);
 }

@@ -41,6 +41,8 @@ typedef struct fc_embedding
 	 * estimate of ||K - Y Y'||_F / ||K||_F; -1 if the method has no estimate
 	 */
 	double		relative_error;
+	double		error_deviation;	/* standard deviation of that estimate; 0
+									 * if there is none */
 } fc_embedding;
 
 typedef enum fc_kernel_method
@@ -67,9 +69,10 @@ double		fc_kernel_operations(fc_kernel_method method, size_t n, size_t d,
 /*
  * Computes Y and its eigenvalues from E = W T, where K = scale E E'. w is n
  * x m with rows ldw values apart; t is m x q, q <= 512. The entry of largest
- * magnitude in each column of Y is positive.
+ * magnitude in each column of Y is positive. Returns the sum of the squares of
+ * the eigenvalues of E E' that the result leaves out.
  */
-void		fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw,
+double		fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw,
 							const double *t, size_t q, double scale, fc_arena *arena,
 							fc_embedding *result);
 
@@ -111,23 +114,40 @@ void		fc_sign_columns(uint64_t seed, const size_t *columns, size_t count,
 size_t		fc_kernel_projection_columns(size_t n, size_t rank, size_t oversampling);
 
 /*
- * Returns the number of columns of independent random signs that accompany the
- * r' columns: the smallest number from 4 on that makes the total a multiple of
- * eight. They first measure the error of a projection computed from the other
- * columns, and then join Omega. Products work on groups of eight, so that the
- * additional columns cost nothing; with r' = 7 the mean error on data with
- * close eigenvalues r and r + 1 drops from 3.5 to 0.1 % above the exact error.
+ * Returns the number of probes, columns of independent random signs that Omega
+ * has besides the r' columns: none as published, else the smallest number from
+ * 4 on that makes the total a multiple of eight. Products work on groups of
+ * eight, so that the additional columns cost nothing; with r' = 7 the mean
+ * error on data with close eigenvalues r and r + 1 drops from 3.5 to 0.1 %
+ * above the exact error.
  */
-size_t		fc_kernel_projection_probes(size_t columns);
+size_t		fc_kernel_projection_probes(size_t columns, bool published);
+
+/* Sizes of one pass over a kernel matrix of n rows. */
+typedef struct fc_kernel_pass
+{
+	size_t		n;
+	size_t		columns;		/* r', columns of D H R */
+	size_t		probes;			/* columns of independent random signs */
+	size_t		c;				/* columns + probes */
+	uint64_t	seed;
+} fc_kernel_pass;
+
+fc_kernel_pass fc_kernel_pass_of(size_t n, size_t rank, size_t oversampling,
+								 bool published, uint64_t seed);
+
+/* Sets omega (n x c). */
+void		fc_kernel_draw(const fc_kernel_pass *pass, int8_t *omega);
 
 /*
  * Computes coordinates of n rows, which must be in the order of their ids,
  * because a row's index determines its sign. Memory: 9 bytes per row and
  * column (r' and probes), plus the prepared rows; K is never stored.
- * Interrupts are checked once per block of K.
+ * Interrupts are checked once per block of K. The error is exact up to 4096
+ * rows, and estimated from 16 pairs per row beyond.
  */
-void		fc_kernel_project(const fc_kernel_rows *rows, size_t oversampling,
-							  uint64_t seed, fc_arena *arena, fc_embedding *result);
+void		fc_kernel_project(const fc_kernel_rows *rows, const fc_kernel_pass *pass,
+							  fc_arena *arena, fc_embedding *result);
 
 /* ---- Nystrom from uniform columns, pivoted Cholesky, eigenvalues ---- */
 
@@ -194,7 +214,7 @@ typedef struct fc_kernel_projection_header
 								 * ignored here */
 	uint16_t	version;
 	uint8_t		method;
-	uint8_t		padding;		/* always 0 */
+	uint8_t		probes;			/* columns of Omega beyond r'; one pass only */
 	fc_kernel	kernel;
 	uint64_t	seed;
 	uint64_t	n;
@@ -204,6 +224,7 @@ typedef struct fc_kernel_projection_header
 								 * pivots; 0 for the exact method */
 	uint32_t	oversampling;	/* requested oversampling; one pass only */
 	double		relative_error; /* estimated relative error; -1: unknown */
+	double		error_deviation;	/* standard deviation of the estimate */
 	uint64_t	workspace;		/* bytes of memory used by the computation */
 } fc_kernel_projection_header;
 

@@ -38,6 +38,7 @@ typedef struct kernel_rows
 	fc_kernel	kernel;
 	fc_kernel_method method;
 	bool		has_ids;
+	bool		published;		/* option of method one_pass */
 	int32		rank;			/* rank of the projection; without ids,
 								 * maximum number of landmarks */
 	int32		oversampling;	/* additional columns of method one_pass */
@@ -57,6 +58,14 @@ typedef struct kernel_rows
 extern const state_kind kernel_state_kind;
 
 extern const char *kernel_aggregate_name(const kernel_rows *rows);
+
+/* Returns the sizes of the pass over n rows. */
+static inline fc_kernel_pass
+pass_of(const kernel_rows *rows, Size n)
+{
+	return fc_kernel_pass_of(n, (Size) rows->rank, (Size) rows->oversampling,
+							 rows->published, rows->seed);
+}
 
 /*
  * Chooses up to `rank` landmarks among rows without ids by randomly pivoted

@@ -97,10 +97,11 @@ new_projection(const kernel_rows *rows, const size_t *order)
 	header->rank = (uint32) rank;
 	if (rows->method == FC_KERNEL_ONE_PASS)
 	{
+		fc_kernel_pass pass = pass_of(rows, rows->n);
+
 		header->oversampling = (uint32) rows->oversampling;
-		header->columns = (uint32)
-			fc_kernel_projection_columns(rows->n, rank,
-										 (Size) rows->oversampling);
+		header->columns = (uint32) pass.columns;
+		header->probes = (uint8) pass.probes;
 	}
 	else if (rows->method != FC_KERNEL_EXACT)
 		header->columns = (uint32) Min((Size) rows->columns, rows->n);
@@ -117,6 +118,7 @@ static void
 project(const kernel_rows *rows, const fc_kernel_input *input, fc_arena *arena,
 		fc_embedding *result)
 {
+	fc_kernel_pass pass = pass_of(rows, rows->n);
 	fc_kernel_rows prepared;
 
 	check_kernel_status(fc_kernel_prepare(&rows->kernel, input,
@@ -124,8 +126,7 @@ project(const kernel_rows *rows, const fc_kernel_input *input, fc_arena *arena,
 										  arena, &prepared),
 						&rows->kernel);
 	if (rows->method == FC_KERNEL_ONE_PASS)
-		fc_kernel_project(&prepared, (Size) rows->oversampling, rows->seed,
-						  arena, result);
+		fc_kernel_project(&prepared, &pass, arena, result);
 	else if (rows->method == FC_KERNEL_NYSTROEM)
 		fc_nystroem_project(&prepared, (Size) rows->columns, rows->seed, arena,
 							result);
@@ -171,6 +172,7 @@ fastclust_kernel_projection_final(PG_FUNCTION_ARGS)
 	result.y = fc_kernel_projection_rows(header);
 	project(rows, &input, &arena, &result);
 	header->relative_error = result.relative_error;
+	header->error_deviation = result.error_deviation;
 	header->workspace = need;
 	release_arena(&arena);
 	pfree(order);

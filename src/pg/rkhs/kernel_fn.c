@@ -59,15 +59,14 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 					 kernel_method_name(header->method), kernel_text(&header->kernel),
 					 (unsigned long long) header->n, header->d, header->rank);
 	if (header->method == FC_KERNEL_ONE_PASS)
-		appendStringInfo(&json, "\"oversampling\": %u, \"probes\": %zu, ",
-						 header->oversampling,
-						 fc_kernel_projection_probes(header->columns));
+		appendStringInfo(&json, "\"oversampling\": %u, \"probes\": %u, ",
+						 header->oversampling, header->probes);
 	if (header->method != FC_KERNEL_EXACT)
 		appendStringInfo(&json, "\"columns\": %u, \"seed\": %lld, ",
 						 header->columns, (long long) header->seed);
 	if (header->relative_error >= 0)
-		appendStringInfo(&json, "\"relative_error\": %.6g, ",
-						 header->relative_error);
+		appendStringInfo(&json, "\"relative_error\": %.6g, \"error_deviation\": %.2g, ",
+						 header->relative_error, header->error_deviation);
 	else
 		appendStringInfoString(&json, "\"relative_error\": null, ");
 	appendStringInfo(&json, "\"bytes\": %zu, \"workspace_bytes\": %llu",

@@ -42,11 +42,8 @@ kernel_worksize(const kernel_rows *rows, Size n)
 {
 	bool		exact = rows->has_ids && rows->method == FC_KERNEL_EXACT;
 	bool		one_pass = rows->has_ids && rows->method == FC_KERNEL_ONE_PASS;
-	Size		projected = fc_kernel_projection_columns(n, (Size) rows->rank,
-														 (Size) rows->oversampling);
 	Size		columns = (exact ? n
-						   : one_pass
-						   ? projected + fc_kernel_projection_probes(projected)
+						   : one_pass ? pass_of(rows, Max(n, 1)).c
 						   : Min((Size) (rows->has_ids ? rows->columns
 										 : rows->rank),
 								 n));
@@ -129,6 +126,7 @@ read_projection_options(kernel_rows *rows)
 		{"method", OPTION_TEXT, &method, 0, 0},
 		{"oversampling", OPTION_INT, &rows->oversampling, 0, FC_MAX_KERNEL_COLUMNS},
 		{"columns", OPTION_INT, &rows->columns, 1, MAX_KERNEL_COLUMNS},
+		{"published", OPTION_BOOL, &rows->published, 0, 0},
 		{"seed", OPTION_SEED, &rows->seed, 0, 0}
 	};
 
@@ -141,6 +139,8 @@ read_projection_options(kernel_rows *rows)
 	check_used(rows, "oversampling", rows->oversampling >= 0,
 			   rows->method == FC_KERNEL_ONE_PASS);
 	check_used(rows, "columns", rows->columns > 0, sampled);
+	check_used(rows, "published", rows->published,
+			   rows->method == FC_KERNEL_ONE_PASS);
 	check_count("rank", rows->rank, 1,
 				rows->method == FC_KERNEL_ONE_PASS ? FC_MAX_KERNEL_COLUMNS
 				: FC_MAX_KERNEL_RANK);
@@ -302,7 +302,8 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 	if (memcmp(&left->kernel, &right->kernel, sizeof(fc_kernel)) != 0 ||
 		left->method != right->method || left->rank != right->rank ||
 		left->oversampling != right->oversampling ||
-		left->columns != right->columns || left->seed != right->seed ||
+		left->columns != right->columns ||
+		left->published != right->published || left->seed != right->seed ||
 		left->width != right->width)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("kernel and parameters must be the same for all rows"));

@@ -14,7 +14,7 @@ DECLARE
                       WHERE u.value IS NULL
                       ORDER BY u.i LIMIT 1);
     of_kmeans CONSTANT text[] := '{n_init,iterations,tolerance}';
-    known CONSTANT text[] := '{method,oversampling,columns,seed,rank}' || of_kmeans;
+    known CONSTANT text[] := '{method,oversampling,columns,seed,rank,published}' || of_kmeans;
     unknown text;
     -- The default, together with an oversampling of 10, does not exceed the maximum number of
     -- columns of one pass.
@@ -67,7 +67,12 @@ BEGIN
     EXECUTE format('SELECT kernel_projection_agg(t.%I::bigint, t.%I, $1, $2, $3) FROM %s t', $2, $3,
                    $1)
         INTO projection USING $4, rank::integer, $6 - (of_kmeans || 'rank'::text);
-    centers := (SELECT kmeans_agg(e.y, $5, $6 - '{method,oversampling,columns,rank}'::text[])
+    -- The published algorithm has ten starts of 20 iterations.
+    centers := (SELECT kmeans_agg(e.y, $5,
+                                  CASE WHEN ($6 -> 'published')::boolean
+                                       THEN '{"n_init": 10, "iterations": 20}'::jsonb
+                                       ELSE '{}' END
+                                  || $6 - '{method,oversampling,columns,rank,published}'::text[])
                   FROM embedding_of(projection) e);
     RETURN QUERY SELECT e.id, assign(centers, e.y) FROM embedding_of(projection) e;
 END

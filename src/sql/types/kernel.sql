@@ -82,7 +82,7 @@ CREATE FUNCTION fastclust.describe(projection kernel_projection) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_projection_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(kernel_projection) IS
     'Describes a projection: method, kernel, rows, dimensions, rank, oversampling, columns, '
-    'seed, eigenvalues, estimated relative error, bytes.';
+    'seed, eigenvalues, relative error and the deviation of its estimate, bytes.';
 
 -- Features of old and new rows
 

@@ -1,0 +1,257 @@
+/*
+ * one_pass.c - coordinates of a kernel matrix in one pass; see projection.h.
+ *
+ * W = K Omega.  Omega' W (c x c) = V L V'; E = W V L^-1/2.  Eigenpairs with
+ * L_j <= 1e-10 L_1 are dropped: W comes from single-precision blocks, so that
+ * its noise is about 1e-8 of the first eigenvalue of K. fc_kernel_embed
+ * computes Y from E.
+ */
+#include "rkhs/projection.h"
+
+#include "base/blas.h"
+#include "base/rng.h"
+#include "numerics/dense.h"
+#include "numerics/principal.h"
+#include "rkhs/internal.h"
+
+/*
+ * Relative floor of the eigenvalues of Omega' K Omega. K comes from products
+ * in float, whose noise is about 1e-8 of its first eigenvalue.
+ */
+#define EIGENVALUE_FLOOR	1e-10
+
+/* Number of rows per tile, between two interrupt checks. A guess. */
+#define TILE	256
+
+/*
+ * Minimum number of columns of independent random signs. More of them cost
+ * n^2 multiply-adds each. A guess.
+ */
+#define MIN_PROBES	4
+
+/* Random stream of the columns of Omega. */
+#define STREAM_CHOICE	1
+
+/* Random stream of signs. */
+#define STREAM_SIGNS	2
+
+/* ---- seeded choices among rows and columns ---- */
+
+/*
+ * Inserts a value into sorted[0 .. count). Returns false if it is there
+ * already.
+ */
+static bool
+insert_sorted(size_t *sorted, size_t count, size_t value)
+{
+	size_t		low = 0;
+	size_t		high = count;
+
+	while (low < high)
+	{
+		size_t		middle = low + (high - low) / 2;
+
+		if (sorted[middle] < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < count && sorted[low] == value)
+		return false;
+	memmove(sorted + low + 1, sorted + low, (count - low) * sizeof(size_t));
+	sorted[low] = value;
+	return true;
+}
+
+void
+fc_choose_distinct(uint64_t seed, size_t n, size_t count, size_t *chosen)
+{
+	fc_rng		rng = fc_rng_start(seed, STREAM_CHOICE);
+
+	for (size_t taken = 0; taken < count; taken++)
+	{
+		size_t		limit = n - count + taken;
+		size_t		draw = fc_rng_below(&rng, limit + 1);
+
+		if (!insert_sorted(chosen, taken, draw))
+			(void) insert_sorted(chosen, taken, limit);
+	}
+}
+
+void
+fc_sign_columns(uint64_t seed, const size_t *columns, size_t count,
+				size_t probes, size_t first, size_t rows, int8_t *out)
+{
+	for (size_t r = 0; r < rows; r++)
+	{
+		size_t		i = first + r;
+		uint64_t	group = (uint64_t) i / 4;
+		uint32_t	counter[4] = {
+			(uint32_t) group,
+			(uint32_t) (group >> 32),
+			0,
+			STREAM_SIGNS
+		};
+		uint32_t	block[4];
+		uint32_t	word;
+
+		fc_philox(seed, counter, block);
+		word = block[i % 4];
+		for (size_t s = 0; s < count; s++)
+			*out++ = ((unsigned int) __builtin_popcountll(i & columns[s]) ^
+					  word) & 1
+				? -1
+				: 1;
+		for (size_t s = 1; s <= probes; s++)
+			*out++ = (word >> s) & 1 ? -1 : 1;
+	}
+}
+
+/* ---- Omega ---- */
+
+size_t
+fc_kernel_projection_columns(size_t n, size_t rank, size_t oversampling)
+{
+	size_t		order = 1;
+
+	while (order < n)
+		order *= 2;
+	return rank + oversampling < order ? rank + oversampling : order;
+}
+
+size_t
+fc_kernel_projection_probes(size_t columns, bool published)
+{
+	return published ? 0 : MIN_PROBES + (8 - (columns + MIN_PROBES) % 8) % 8;
+}
+
+fc_kernel_pass
+fc_kernel_pass_of(size_t n, size_t rank, size_t oversampling, bool published,
+				  uint64_t seed)
+{
+	size_t		columns = fc_kernel_projection_columns(n, rank, oversampling);
+	size_t		probes = fc_kernel_projection_probes(columns, published);
+
+	return (fc_kernel_pass)
+	{
+		.n = n,.columns = columns,.probes = probes,.c = columns + probes,
+			.seed = seed
+	};
+}
+
+void
+fc_kernel_draw(const fc_kernel_pass *pass, int8_t *omega)
+{
+	size_t		column[FC_MAX_KERNEL_COLUMNS];
+	size_t		order = 1;
+
+	while (order < pass->n)
+		order *= 2;
+	fc_choose_distinct(pass->seed, order, pass->columns, column);
+	for (size_t start = 0; start < pass->n; start += TILE)
+	{
+		fc_check();
+		fc_sign_columns(pass->seed, column, pass->columns, pass->probes, start,
+						smaller(TILE, pass->n - start),
+						omega + start * pass->c);
+	}
+}
+
+/* ---- coordinates ---- */
+
+typedef struct projection_work
+{
+	double	   *inner;			/* c x c: Omega' W */
+	double	   *values;			/* c eigenvalues of inner */
+	double	   *vectors;		/* c x c eigenvectors of inner */
+	double	   *t;				/* c x c inverse root of inner */
+	double	   *signs;			/* TILE x c signs as doubles */
+} projection_work;
+
+static projection_work
+take_work(size_t c, fc_arena *arena)
+{
+	return (projection_work)
+	{
+		.inner = FC_TAKE_ZEROED(arena, c * c, double),
+			.values = FC_TAKE(arena, c, double),
+			.vectors = FC_TAKE(arena, c * c, double),
+			.t = FC_TAKE(arena, c * c, double),
+			.signs = FC_TAKE(arena, TILE * c, double)
+	};
+}
+
+static void
+widen_signs(const int8_t *signs, size_t count, double *out)
+{
+	for (size_t i = 0; i < count; i++)
+		out[i] = (double) signs[i];
+}
+
+/* Sets inner to the symmetric part of Omega' W. */
+static void
+inner_matrix(const fc_kernel_pass *pass, const int8_t *omega, const double *w,
+			 size_t ldw, projection_work *k)
+{
+	size_t		c = pass->c;
+
+	for (size_t start = 0; start < pass->n; start += TILE)
+	{
+		size_t		rows = smaller(TILE, pass->n - start);
+
+		fc_check();
+		widen_signs(omega + start * c, rows * c, k->signs);
+		cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int) c, (int) c,
+					(int) rows, 1.0, k->signs, (int) c, w + start * ldw,
+					(int) ldw, 1.0, k->inner, (int) c);
+	}
+	for (size_t i = 0; i < c; i++)
+		for (size_t j = 0; j < i; j++)
+		{
+			double		mean = ((k->inner[i * c + j] + k->inner[j * c + i]) /
+								2.0);
+
+			k->inner[i * c + j] = k->inner[j * c + i] = mean;
+		}
+}
+
+/*
+ * Computes Y from W = K Omega / scale, whose rows are ldw values apart, and
+ * ||K / scale||^2. Sets bounds of the squared relative error.
+ */
+static void
+coordinates(const fc_kernel_pass *pass, const int8_t *omega, const double *w,
+			size_t ldw, double scale, double square, fc_arena *arena,
+			fc_embedding *result, error_bounds *bounds)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	size_t		c = pass->c;
+	projection_work k = take_work(c, arena);
+	double		rest;
+	size_t		found;
+
+	inner_matrix(pass, omega, w, ldw, &k);
+	fc_leading_eigen(k.inner, c, c, arena, k.values, k.vectors);
+	found = fc_inverse_root(k.values, k.vectors, c, c, EIGENVALUE_FLOOR, k.t);
+	rest = fc_kernel_embed(w, pass->n, c, ldw, k.t, found, scale, arena, result);
+	fc_bound_error(result, scale, rest, square, bounds);
+	fc_arena_release(arena, used);
+}
+
+void
+fc_kernel_project(const fc_kernel_rows *rows, const fc_kernel_pass *pass,
+				  fc_arena *arena, fc_embedding *result)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	int8_t	   *omega = FC_TAKE(arena, pass->n * pass->c, int8_t);
+	double	   *w = FC_TAKE(arena, pass->n * pass->c, double);
+	double		square;
+	error_bounds bounds;
+
+	fc_kernel_draw(pass, omega);
+	fc_kernel_multiply(rows, omega, pass->c, arena, w, &square);
+	coordinates(pass, omega, w, pass->c, rows->scale, square, arena, result,
+				&bounds);
+	fc_arena_release(arena, used);	/* the error needs neither Omega nor W */
+	fc_measure_error(rows, pass->seed, square, &bounds, arena, result);
+}

@@ -70,6 +70,51 @@ FROM made, (SELECT kernel_projection_agg(id, x, polynomial_kernel(2), 2, '{"publ
 SELECT abs(adjusted_rand_agg(cluster, label) - 1) < 0.02 AS rand_within_0_02_of_1
 FROM kernel_kmeans('rings', 'id', 'x', polynomial_kernel(2), 2, '{"published": true, "seed": 1}') JOIN rings USING (id);
 
+-- A kernel matrix that arrives row by row has the coordinates of the rows it was made of.
+CREATE TABLE half AS SELECT id, ARRAY[x[1], x[2] / 2] AS x FROM rings WHERE id <= 500;
+CREATE TABLE matrix AS SELECT a.id, array_agg(exp(-2 * l2_distance(a.x, b.x) ^ 2) ORDER BY b.id) AS kernel_row
+  FROM half a, half b GROUP BY a.id;
+CREATE TABLE made_of_matrix AS SELECT m AS p, r FROM
+  (SELECT kernel_projection_agg(id, kernel_row, 'precomputed', 2) FROM matrix) a (m),
+  (SELECT kernel_projection_agg(id, x, rbf_kernel(2), 2) FROM half) b (r);
+SELECT describe(p) - '{bytes,workspace_bytes,relative_error,error_deviation,eigenvalues}'::text[] AS p,
+       abs((describe(p) ->> 'relative_error')::float8 - (describe(r) ->> 'relative_error')::float8)
+       <= 4 * (describe(p) ->> 'error_deviation')::float8 + 1e-6 AS error_within_four_deviations
+FROM made_of_matrix;
+SELECT count(*) AS rows, sqrt(sum((a.y[1] - b.y[1]) ^ 2 + (a.y[2] - b.y[2]) ^ 2) / sum(b.y[1] ^ 2 + b.y[2] ^ 2)) < 1e-6
+       AS difference_below_1e_6
+FROM made_of_matrix, embedding_of(p) a JOIN embedding_of(r) b USING (id);
+SELECT kernel_projection_agg(id, kernel_row, 'precomputed', 2) = kernel_projection_agg(id, kernel_row, 'precomputed', 2 ORDER BY kernel_row)
+       AS same_in_another_order, p::text::kernel_projection = p AS same_from_text FROM matrix, made_of_matrix GROUP BY p;
+SELECT adjusted_rand_agg(m.cluster, r.cluster) AS agreement_with_rows
+FROM kernel_kmeans('matrix', 'id', 'kernel_row', 'precomputed', 2) m
+     JOIN kernel_kmeans('half', 'id', 'x', rbf_kernel(2), 2) r USING (id);
+SELECT 'precomputed'::kernel, ' precomputed '::kernel = 'precomputed' AS same_from_text;
+SELECT kernel_projection_agg(id, kernel_row, 'precomputed', 2) FROM matrix WHERE false;
+-- Each mistake in a matrix is an error.
+SELECT kernel_projection_agg(id, CASE WHEN id <> 7 THEN kernel_row END, 'precomputed', 2) FROM matrix;
+SELECT kernel_projection_agg(NULL, kernel_row, 'precomputed', 2) FROM matrix;
+SELECT kernel_projection_agg(id, CASE id WHEN 7 THEN array_fill(NULL::float8, ARRAY[500]) ELSE kernel_row END, 'precomputed', 2) FROM matrix;
+SELECT kernel_projection_agg(id, CASE id WHEN 7 THEN kernel_row[:9] ELSE kernel_row END, 'precomputed', 2) FROM matrix;
+SELECT kernel_projection_agg(id - 1, kernel_row, 'precomputed', 2) FROM matrix;
+SELECT kernel_projection_agg(id, kernel_row, 'precomputed', 2) FROM matrix WHERE id <> 7;
+SELECT kernel_projection_agg(CASE id WHEN 8 THEN 7 ELSE id END, kernel_row, 'precomputed', 2) FROM matrix;
+SELECT kernel_projection_agg(id, ARRAY[-1], 'precomputed', 2) FROM matrix WHERE id = 1;
+SELECT kernel_projection_agg(id, CASE id WHEN 7 THEN (kernel_row[1] + 0.01) || kernel_row[2:] ELSE kernel_row END, 'precomputed', 2) FROM matrix;
+SELECT kernel_projection_agg(1, ARRAY[1e38], 'precomputed', 1);
+SELECT kernel_projection_agg(id, kernel_row, 'precomputed', 2, '{"method": "exact"}') FROM matrix;
+SELECT kernel_projection_agg(id, x, linear_kernel(), 2, '{"method": "nystroem", "published": true}') FROM rings;
+SELECT kernel_projection_agg(id, kernel_row, CASE id % 2 WHEN 0 THEN linear_kernel() ELSE 'precomputed' END, 2) FROM matrix;
+SELECT 'precomputed()'::kernel;
+-- A matrix has no kernel values of other rows.
+SELECT landmarks_agg(kernel_row, 'precomputed', 2) FROM matrix;
+SELECT nystroem(landmarks_agg(x, linear_kernel(), 5), 'precomputed') FROM rings;
+SELECT train('ring', 'rings', 'x', 2, 'kernel', '{"kernel": "precomputed", "quiet": true}');
+SET fastclust.memory_budget = '1MB';
+SELECT kernel_projection_agg(id, kernel_row, 'precomputed', 300) FROM matrix;
+RESET fastclust.memory_budget;
+DROP TABLE half, matrix, made_of_matrix;
+
 -- Kernel k-means finds disk and ring by every method; k-means on the rows does not.
 SELECT round(adjusted_rand_agg(cluster, label)::numeric, 2) AS rand,
        abs(adjusted_rand_agg(cluster, label) - 1) < 0.02 AS rand_within_0_02_of_1

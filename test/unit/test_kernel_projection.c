@@ -415,6 +415,63 @@ test_sampled_error(const fc_kernel *kernel, size_t rank)
 	CHECK(square < 2.25 * stated && stated < 2.25 * square, "rank %zu: deviation %g, stated %g", rank, sqrt(square), sqrt(stated));
 }
 
+/* Returns the records of a kernel matrix (n x n) for one pass. */
+static double *
+records_of(const fc_kernel_pass *pass, const double *k, int8_t *omega)
+{
+	size_t		size = fc_kernel_record(pass);
+	double	   *records = unit_alloc(pass->n * size, sizeof(double));
+	double	   *signs = unit_alloc(FC_KERNEL_BLOCK * pass->c, sizeof(double));
+
+	fc_kernel_draw(pass, omega);
+	for (size_t i = pass->n; i-- > 0;)
+		fc_kernel_read_row(pass, omega, i, k + i * pass->n, signs, records + i * size);
+	return records;
+}
+
+/*
+ * A matrix that arrives row by row has the coordinates of its rows, to 1e-6 of
+ * the largest, and an error within four deviations of the truth; an asymmetry
+ * is noticed.
+ */
+static void
+test_records(size_t n, bool as_published)
+{
+	const fc_kernel *kernel = &test_kernels[6];
+	double	   *x = unit_normals(n * 3, 0.0, 1.0, 21);
+	double	   *k = kernel_matrix(kernel, x, n, 3);
+	fc_kernel_pass pass = fc_kernel_pass_of(n, 4, 10, as_published, 9);
+	int8_t	   *omega = unit_alloc(n * pass.c, 1);
+	fc_embedding e = new_embedding(n, 4);
+	fc_embedding of_rows;
+	fc_arena	arena = unit_arena();
+	double		truth;
+	double		asymmetry;
+	double		worst = 0.0;
+
+	published = as_published;
+	of_rows = embed(ONE_PASS, kernel, x, n, 3, 4, 10, 9);
+	published = false;
+	CHECK(pass.probes == (as_published ? 0 : 10) && pass.columns == 14, "%zu probes", pass.probes);
+	CHECK(fc_kernel_project_records(&pass, omega, records_of(&pass, k, omega), &arena, &e, &asymmetry) == FC_OK && asymmetry < 1e-12,
+		  "asymmetry %g", asymmetry);
+	truth = relative_error_of(k, n, &e);
+	for (size_t i = 0; i < n * 4; i++)
+		worst = fmax(worst, fabs((double) e.y[i] - (double) of_rows.y[i]));
+	CHECK(worst < 1e-6, "coordinates differ by %g", worst);
+	CHECK(fabs(e.relative_error - truth) <= 4.0 * e.error_deviation + 1e-6 && (e.error_deviation > 1e-5) == (n > 362),
+		  "%zu rows: says %g +- %g, is %g", n, e.relative_error, e.error_deviation, truth);
+	k[1] += 0.1;
+	CHECK(fc_kernel_project_records(&pass, omega, records_of(&pass, k, omega), &arena, &e, &asymmetry) == FC_OK && asymmetry > 1e-4,
+		  "asymmetry %g", asymmetry);
+	k[0] = 1e38;
+	CHECK(fc_kernel_project_records(&pass, omega, records_of(&pass, k, omega), &arena, &e, &asymmetry) == FC_EFAR, "too large");
+	memset(k, 0, n * n * sizeof(double));
+	CHECK(fc_kernel_project_records(&pass, omega, records_of(&pass, k, omega), &arena, &e, &asymmetry) == FC_OK &&
+		  e.eigenvalues[0] == 0.0 && e.relative_error == 0.0, "a zero matrix has eigenvalue %g", e.eigenvalues[0]);
+	CHECK(arena.allocated == 0, "arena not released");
+}
+
 /*
  * Eigenpairs of a matrix above the size that LAPACK decomposes whole are
  * iterated, with residuals below 1e-4; below it they are consistent.
@@ -515,6 +572,11 @@ main(void)
 	test_exact_error();
 	test_sampled_error(&test_kernels[6], 3);
 	test_sampled_error(&test_kernels[4], 2);
+	for (size_t n = 300; n <= 900; n += 600)
+	{
+		test_records(n, false);
+		test_records(n, true);
+	}
 	test_iterated_eigen();
 	test_order_of_rows();
 	test_degenerate();

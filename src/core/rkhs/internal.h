@@ -43,6 +43,7 @@ typedef struct error_bounds
 {
 	double		lower;			/* bounds of the squared relative error */
 	double		upper;
+	double		asymmetry;		/* estimate of ||K - K'||^2 / scale^2 */
 } error_bounds;
 
 /* Returns the dot product of two rows of Y. */

@@ -21,7 +21,8 @@ fc_kernel_check(const fc_kernel *kernel)
 	bool		scaled = polynomial || kernel->kind == FC_KERNEL_RBF;
 
 	if (kernel->version != FC_KERNEL_VERSION || kernel->padding != 0 ||
-		kernel->kind < FC_KERNEL_LINEAR || kernel->kind > FC_KERNEL_RBF)
+		kernel->kind < FC_KERNEL_LINEAR ||
+		kernel->kind > FC_KERNEL_PRECOMPUTED)
 		return FC_EFORMAT;
 	if (polynomial ? kernel->degree < 1 || kernel->degree > FC_MAX_DEGREE
 		: kernel->degree != 0)
@@ -66,6 +67,8 @@ fc_kernel_value(const fc_kernel *kernel, double dot, double square_x,
 		case FC_KERNEL_RBF:
 			/* keeps a NaN, unlike fmax */
 			return exp(-kernel->gamma * (distance < 0.0 ? 0.0 : distance));
+		case FC_KERNEL_PRECOMPUTED:
+			return 0.0;
 	}
 	return 0.0;
 }

@@ -5,6 +5,7 @@
  *     cosine        <x, y> / (||x|| ||y||), 0 where a row is 0
  *     polynomial    (gamma <x, y> + coef0)^degree
  *     rbf           exp(-gamma ||x - y||^2)
+ *     precomputed   no function of rows: the matrix itself arrives row by row
  *
  * Rows are prepared once, so that a value is one of two expressions of a
  * plain dot product:
@@ -28,7 +29,8 @@ typedef enum fc_kernel_kind
 	FC_KERNEL_LINEAR = 1,
 	FC_KERNEL_COSINE = 2,
 	FC_KERNEL_POLYNOMIAL = 3,
-	FC_KERNEL_RBF = 4
+	FC_KERNEL_RBF = 4,
+	FC_KERNEL_PRECOMPUTED = 5
 } fc_kernel_kind;
 
 /*
@@ -49,7 +51,8 @@ typedef struct fc_kernel
 fc_status	fc_kernel_check(const fc_kernel *kernel);
 
 /*
- * Returns kappa of two rows, given <x, y>, ||x||^2, ||y||^2 and ||x - y||^2.
+ * Returns kappa of two rows, given <x, y>, ||x||^2, ||y||^2 and ||x - y||^2;
+ * 0 for a precomputed kernel.
  */
 double		fc_kernel_value(const fc_kernel *kernel, double dot, double square_x,
 							double square_y, double distance);

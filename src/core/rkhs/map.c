@@ -157,7 +157,8 @@ fc_kernel_map_check(const void *bytes, size_t size)
 	if (size < sizeof(fc_kernel_map_header) ||
 		header->version != FC_KERNEL_MAP_VERSION || header->padding != 0 ||
 		header->unit > 1 || fc_kernel_check(&header->kernel) != FC_OK ||
-		header->k < 1 || header->k > FC_MAX_CLUSTERS || header->rank < 1 ||
+		header->kernel.kind == FC_KERNEL_PRECOMPUTED || header->k < 1 ||
+		header->k > FC_MAX_CLUSTERS || header->rank < 1 ||
 		header->rank > header->k || header->operator_size > size ||
 		header->operator_size < sizeof(fc_operator_header) ||
 		size !=

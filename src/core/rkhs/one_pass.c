@@ -5,6 +5,11 @@
  * L_j <= 1e-10 L_1 are dropped: W comes from single-precision blocks, so that
  * its noise is about 1e-8 of the first eigenvalue of K. fc_kernel_embed
  * computes Y from E.
+ *
+ * K is computed from prepared rows (fc_kernel_project), or its rows arrive one
+ * at a time, and each becomes a record (fc_kernel_read_row):
+ *     w[c]  sum of squares  diagonal value  float entry[samples]
+ * The entries are in random columns; they measure the error.
  */
 #include "rkhs/projection.h"
 
@@ -29,11 +34,22 @@
  */
 #define MIN_PROBES	4
 
+/*
+ * Number of entries of a kernel matrix that are kept to measure the error, and
+ * minimum number per row. With more entries, the error is more exact, and the
+ * records are larger. A guess.
+ */
+#define KEPT_ENTRIES	131072
+#define MIN_KEPT		4
+
 /* Random stream of the columns of Omega. */
 #define STREAM_CHOICE	1
 
 /* Random stream of signs. */
 #define STREAM_SIGNS	2
+
+/* Random streams from here on: of the entries kept of each row. */
+#define STREAM_KEPT		(UINT64_C(1) << 32)
 
 /* ---- seeded choices among rows and columns ---- */
 
@@ -135,6 +151,7 @@ fc_kernel_pass_of(size_t n, size_t rank, size_t oversampling, bool published,
 	return (fc_kernel_pass)
 	{
 		.n = n,.columns = columns,.probes = probes,.c = columns + probes,
+			.kept = smaller(n, larger(KEPT_ENTRIES / n, MIN_KEPT)),
 			.seed = seed
 	};
 }
@@ -188,12 +205,16 @@ widen_signs(const int8_t *signs, size_t count, double *out)
 		out[i] = (double) signs[i];
 }
 
-/* Sets inner to the symmetric part of Omega' W. */
-static void
+/*
+ * Sets inner to the symmetric part of Omega' W. Returns the square of the
+ * Frobenius norm of the rest, per value below the diagonal.
+ */
+static double
 inner_matrix(const fc_kernel_pass *pass, const int8_t *omega, const double *w,
 			 size_t ldw, projection_work *k)
 {
 	size_t		c = pass->c;
+	double		rest = 0.0;
 
 	for (size_t start = 0; start < pass->n; start += TILE)
 	{
@@ -210,9 +231,12 @@ inner_matrix(const fc_kernel_pass *pass, const int8_t *omega, const double *w,
 		{
 			double		mean = ((k->inner[i * c + j] + k->inner[j * c + i]) /
 								2.0);
+			double		difference = k->inner[i * c + j] - k->inner[j * c + i];
 
+			rest += difference * difference;
 			k->inner[i * c + j] = k->inner[j * c + i] = mean;
 		}
+	return c > 1 ? rest / (double) (c * (c - 1) / 2) : 0.0;
 }
 
 /*
@@ -230,7 +254,7 @@ coordinates(const fc_kernel_pass *pass, const int8_t *omega, const double *w,
 	double		rest;
 	size_t		found;
 
-	inner_matrix(pass, omega, w, ldw, &k);
+	bounds->asymmetry = inner_matrix(pass, omega, w, ldw, &k);
 	fc_leading_eigen(k.inner, c, c, arena, k.values, k.vectors);
 	found = fc_inverse_root(k.values, k.vectors, c, c, EIGENVALUE_FLOOR, k.t);
 	rest = fc_kernel_embed(w, pass->n, c, ldw, k.t, found, scale, arena, result);
@@ -254,4 +278,111 @@ fc_kernel_project(const fc_kernel_rows *rows, const fc_kernel_pass *pass,
 				&bounds);
 	fc_arena_release(arena, used);	/* the error needs neither Omega nor W */
 	fc_measure_error(rows, pass->seed, square, &bounds, arena, result);
+}
+
+/* ---- a kernel matrix that arrives row by row ---- */
+
+size_t
+fc_kernel_record(const fc_kernel_pass *pass)
+{
+	return pass->c + 2 + (pass->kept + 1) / 2;
+}
+
+static float *
+entries_of(const fc_kernel_pass *pass, double *record)
+{
+	return (float *) (record + pass->c + 2);
+}
+
+/*
+ * Returns the column of the next entry that is kept of a row: all columns in
+ * order if all are kept, else a random one.
+ */
+static size_t
+next_kept(const fc_kernel_pass *pass, size_t t, fc_rng *rng)
+{
+	return pass->kept == pass->n ? t : fc_rng_below(rng, pass->n);
+}
+
+void
+fc_kernel_read_row(const fc_kernel_pass *pass, const int8_t *omega, size_t i,
+				   const double *row, double *signs, double *record)
+{
+	fc_rng		rng = fc_rng_start(pass->seed, STREAM_KEPT + i);
+	float	   *entry = entries_of(pass, record);
+	size_t		c = pass->c;
+	double		square = 0.0;
+
+	memset(record, 0, fc_kernel_record(pass) * sizeof(double));
+	for (size_t start = 0; start < pass->n; start += FC_KERNEL_BLOCK)
+	{
+		size_t		count = smaller(FC_KERNEL_BLOCK, pass->n - start);
+
+		widen_signs(omega + start * c, count * c, signs);
+		cblas_dgemv(CblasRowMajor, CblasTrans, (int) count, (int) c, 1.0, signs,
+					(int) c, row + start, 1, 1.0, record, 1);
+	}
+	for (size_t j = 0; j < pass->n; j++)
+		square += row[j] * row[j];
+	record[c] = square;
+	record[c + 1] = row[i];
+	for (size_t t = 0; t < pass->kept; t++)
+		entry[t] = (float) row[next_kept(pass, t, &rng)];
+}
+
+/* Adds the squared errors of the kept entries of a row, and their variance. */
+static void
+add_kept(const fc_kernel_pass *pass, size_t i, double *record,
+		 const fc_embedding *result, error_sum *sum)
+{
+	fc_rng		rng = fc_rng_start(pass->seed, STREAM_KEPT + i);
+	const float *entry = entries_of(pass, record);
+	const float *y = result->y;
+	double		diagonal = (record[pass->c + 1] -
+							fc_coordinates_dot(y + i * result->rank,
+											   y + i * result->rank,
+											   result->rank));
+	fc_mean		mean = {0};
+
+	sum->total += diagonal * diagonal;
+	for (size_t t = 0; t < pass->kept; t++)
+	{
+		size_t		j = next_kept(pass, t, &rng);
+		double		error = ((double) entry[t] -
+							 fc_coordinates_dot(y + i * result->rank,
+												y + j * result->rank,
+												result->rank));
+
+		fc_mean_add(&mean, j == i ? 0.0 : error * error * (double) pass->n);
+	}
+	sum->total += mean.mean;
+	if (pass->kept < pass->n)
+		sum->variance += fc_mean_variance(&mean);
+}
+
+fc_status
+fc_kernel_project_records(const fc_kernel_pass *pass, const int8_t *omega,
+						  double *records, fc_arena *arena,
+						  fc_embedding *result, double *asymmetry)
+{
+	size_t		size = fc_kernel_record(pass);
+	double		square = 0.0;
+	error_sum	sum = {0};
+	error_bounds bounds;
+
+	for (size_t i = 0; i < pass->n; i++)
+		square += records[i * size + pass->c];
+	if (square != 0.0 &&
+		!(square >= FC_MATRIX_SMALLEST * FC_MATRIX_SMALLEST &&
+		  square <= FC_MATRIX_GREATEST * FC_MATRIX_GREATEST))
+		return FC_EFAR;
+	coordinates(pass, omega, records, size, 1.0, square, arena, result, &bounds);
+	*asymmetry = square > 0.0 ? sqrt(bounds.asymmetry / square) : 0.0;
+	for (size_t i = 0; i < pass->n; i++)
+	{
+		fc_check();
+		add_kept(pass, i, records + i * size, result, &sum);
+	}
+	fc_report_error(&sum, square, &bounds, result);
+	return FC_OK;
 }

@@ -130,6 +130,7 @@ typedef struct fc_kernel_pass
 	size_t		columns;		/* r', columns of D H R */
 	size_t		probes;			/* columns of independent random signs */
 	size_t		c;				/* columns + probes */
+	size_t		kept;			/* entries kept of each row that arrives */
 	uint64_t	seed;
 } fc_kernel_pass;
 
@@ -148,6 +149,33 @@ void		fc_kernel_draw(const fc_kernel_pass *pass, int8_t *omega);
  */
 void		fc_kernel_project(const fc_kernel_rows *rows, const fc_kernel_pass *pass,
 							  fc_arena *arena, fc_embedding *result);
+
+/*
+ * Range of ||K||_F of a kernel matrix that arrives row by row. Kept entries
+ * and embeddings are in single precision.
+ */
+#define FC_MATRIX_SMALLEST	1e-30
+#define FC_MATRIX_GREATEST	1e37
+
+/* Returns the number of doubles in the record of a row of a kernel matrix. */
+size_t		fc_kernel_record(const fc_kernel_pass *pass);
+
+/*
+ * Computes the record of row i of a kernel matrix from its n values; signs is
+ * scratch space for FC_KERNEL_BLOCK * c doubles.
+ */
+void		fc_kernel_read_row(const fc_kernel_pass *pass, const int8_t *omega,
+							   size_t i, const double *row, double *signs,
+							   double *record);
+
+/*
+ * Computes coordinates from the records of all n rows. Sets *asymmetry to an
+ * estimate of ||K - K'|| / ||K||, which is 0 for a single column of Omega.
+ * Returns FC_EFAR if ||K|| is out of range.
+ */
+fc_status	fc_kernel_project_records(const fc_kernel_pass *pass, const int8_t *omega,
+									  double *records, fc_arena *arena,
+									  fc_embedding *result, double *asymmetry);
 
 /* ---- Nystrom from uniform columns, pivoted Cholesky, eigenvalues ---- */
 

@@ -44,13 +44,18 @@ typedef struct kernel_rows
 	int32		oversampling;	/* additional columns of method one_pass */
 	int32		columns;		/* number of columns of the kernel matrix that
 								 * nystroem and pivoted_cholesky read */
-	int32		d;
+	int32		d;				/* elements of a row */
 	int32		width;			/* bytes per element: 4 or 8 */
 	uint64		seed;
 	Size		n;
 	Size		capacity;
 	int64	   *ids;			/* n ids, if has_ids */
-	char	   *x;				/* n x d floats or doubles */
+	char	   *x;				/* n x d floats or doubles, or n records of
+								 * the rows of a kernel matrix */
+	int8_t	   *omega;			/* d x (r' + probes) signs for a kernel
+								 * matrix; NULL before its first row */
+	double	   *row;			/* d doubles: a row of a kernel matrix */
+	double	   *signs;			/* scratch space of fc_kernel_read_row */
 	Jsonb	   *options;		/* options as given; NULL if there are none,
 								 * or if the rows are from a worker */
 } kernel_rows;
@@ -59,6 +64,13 @@ extern const state_kind kernel_state_kind;
 
 extern const char *kernel_aggregate_name(const kernel_rows *rows);
 
+/* Returns true if the rows make up a kernel matrix. */
+static inline bool
+is_precomputed(const fc_kernel *kernel)
+{
+	return kernel->kind == FC_KERNEL_PRECOMPUTED;
+}
+
 /* Returns the sizes of the pass over n rows. */
 static inline fc_kernel_pass
 pass_of(const kernel_rows *rows, Size n)
@@ -66,6 +78,9 @@ pass_of(const kernel_rows *rows, Size n)
 	return fc_kernel_pass_of(n, (Size) rows->rank, (Size) rows->oversampling,
 							 rows->published, rows->seed);
 }
+
+/* Raises an error for a kernel matrix, where a function of rows is needed. */
+extern void reject_precomputed(const fc_kernel *kernel, const char *function);
 
 /*
  * Chooses up to `rank` landmarks among rows without ids by randomly pivoted
@@ -81,9 +96,10 @@ extern fc_kernel_map_header *spectral_map(const fc_weighted_rows *rows,
 										  Size k, Size landmarks, int64 seed);
 
 /*
- * Estimates the memory in bytes that the final function needs for n rows in
- * addition to the collected rows.
+ * kernel_worksize estimates the memory in bytes that the final function needs
+ * for n rows; kernel_whole_size adds the collected rows.
  */
 extern Size kernel_worksize(const kernel_rows *rows, Size n);
+extern Size kernel_whole_size(const kernel_rows *rows, Size n);
 
 #endif							/* FASTCLUST_KERNEL_H */

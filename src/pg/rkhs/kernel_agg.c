@@ -71,7 +71,7 @@ order_of_ids(const kernel_rows *rows)
 
 /*
  * Allocates a projection and fills in everything except the coordinates,
- * eigenvalues, error and workspace.
+ * eigenvalues, error and workspace. Without an order, ids are 1 to n.
  */
 static fc_kernel_projection_header *
 new_projection(const kernel_rows *rows, const size_t *order)
@@ -109,19 +109,20 @@ new_projection(const kernel_rows *rows, const size_t *order)
 	for (Size i = 0; i < rows->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		ids[i] = rows->ids[order[i]];
+		ids[i] = order == NULL ? (int64) i + 1 : rows->ids[order[i]];
 	}
 	return header;
 }
 
 static void
-project(const kernel_rows *rows, const fc_kernel_input *input, fc_arena *arena,
+project(const kernel_rows *rows, const size_t *order, fc_arena *arena,
 		fc_embedding *result)
 {
+	fc_kernel_input input = input_of(rows, order);
 	fc_kernel_pass pass = pass_of(rows, rows->n);
 	fc_kernel_rows prepared;
 
-	check_kernel_status(fc_kernel_prepare(&rows->kernel, input,
+	check_kernel_status(fc_kernel_prepare(&rows->kernel, &input,
 										  rows->method != FC_KERNEL_ONE_PASS,
 										  arena, &prepared),
 						&rows->kernel);
@@ -137,6 +138,101 @@ project(const kernel_rows *rows, const fc_kernel_input *input, fc_arena *arena,
 		fc_kernel_eigen_project(&prepared, arena, result);
 }
 
+/* ---- projections of a kernel matrix ---- */
+
+/*
+ * Moves the records of the rows of a kernel matrix to the places of their ids,
+ * in place. A missing or duplicate id is an error.
+ */
+static void
+order_records(const kernel_rows *rows)
+{
+	Size		n = (Size) rows->d;
+	fc_kernel_pass pass = pass_of(rows, n);
+	Size		record = fc_kernel_record(&pass);
+	bool	   *found = palloc0(n * sizeof(bool));
+	double	   *moved = palloc(record * sizeof(double));
+	double	   *x = (double *) rows->x;
+
+	for (Size i = 0; i < rows->n; i++)
+	{
+		if (found[rows->ids[i] - 1])
+			ereport(ERROR, errcode(ERRCODE_CARDINALITY_VIOLATION),
+					errmsg("id %lld occurs more than once",
+						   (long long) rows->ids[i]),
+					errdetail("Each row of a kernel matrix must be passed once."));
+		found[rows->ids[i] - 1] = true;
+	}
+	for (Size i = 0; i < n; i++)
+		if (!found[i])
+			ereport(ERROR, errcode(ERRCODE_CARDINALITY_VIOLATION),
+					errmsg("the kernel matrix has %zu columns, but row %zu is missing",
+						   n, i + 1));
+	for (Size i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		while (rows->ids[i] != (int64) i + 1)
+		{
+			Size		to = (Size) rows->ids[i] - 1;
+
+			memcpy(moved, x + to * record, record * sizeof(double));
+			memcpy(x + to * record, x + i * record, record * sizeof(double));
+			memcpy(x + i * record, moved, record * sizeof(double));
+			rows->ids[i] = rows->ids[to];
+			rows->ids[to] = (int64) to + 1;
+		}
+	}
+	pfree(found);
+	pfree(moved);
+}
+
+/*
+ * Maximum of ||K - K'|| / ||K|| that may be rounding. Sums in another order
+ * differ by about 1e-7 in single precision.
+ */
+#define MAX_ASYMMETRY	1e-6
+
+static void
+project_matrix(const kernel_rows *rows, fc_arena *arena, fc_embedding *result)
+{
+	fc_kernel_pass pass = pass_of(rows, (Size) rows->d);
+	const int8_t *omega = rows->omega;
+	double		asymmetry;
+
+	if (omega == NULL)			/* the rows are from workers */
+	{
+		int8_t	   *drawn = FC_TAKE(arena, pass.n * pass.c, int8_t);
+
+		fc_kernel_draw(&pass, drawn);
+		omega = drawn;
+	}
+	check_kernel_status(fc_kernel_project_records(&pass, omega,
+												  (double *) rows->x, arena,
+												  result, &asymmetry),
+						&rows->kernel);
+	if (asymmetry > MAX_ASYMMETRY)
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("the kernel matrix is not symmetric"),
+				errdetail("The norm of K - K' is about %.2g of the norm of K, and rounding explains up to %g.",
+						  asymmetry, MAX_ASYMMETRY),
+				errhint("Value j of row i and value i of row j must be equal."));
+}
+
+/* ---- the final function ---- */
+
+/* Announces the work on rows; a kernel matrix was multiplied as it arrived. */
+static void
+announce_projection(const kernel_rows *rows,
+					const fc_kernel_projection_header *header)
+{
+	if (!is_precomputed(&rows->kernel))
+		announce_work(psprintf("kernel_projection_agg of %zu rows takes", rows->n),
+					  fc_kernel_operations(rows->method, rows->n, (Size) rows->d,
+										   header->columns > 0 ? header->columns
+										   : header->rank),
+					  false, "Lower rank, or use method nystroem");
+}
+
 PG_FUNCTION_INFO_V1(fastclust_kernel_projection_final);
 Datum
 fastclust_kernel_projection_final(PG_FUNCTION_ARGS)
@@ -144,38 +240,38 @@ fastclust_kernel_projection_final(PG_FUNCTION_ARGS)
 	const kernel_rows *rows;
 	fc_kernel_projection_header *header;
 	fc_embedding result;
-	fc_kernel_input input;
 	fc_arena	arena;
-	size_t	   *order;
+	size_t	   *order = NULL;
 	Size		need;
 
 	(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	rows = (const kernel_rows *) PG_GETARG_POINTER(0);
-	need = kernel_worksize(rows, rows->n);
-	check_budget(need + rows->n * ((Size) rows->d * (Size) rows->width +
-								   sizeof(int64)),
+	need = is_precomputed(&rows->kernel) ? kernel_whole_size(rows, rows->n)
+		: kernel_worksize(rows, rows->n);
+	check_budget(kernel_whole_size(rows, rows->n),
 				 psprintf("kernel_projection_agg of %zu rows", rows->n));
-	order = order_of_ids(rows);
+	if (is_precomputed(&rows->kernel))
+		order_records(rows);
+	else
+		order = order_of_ids(rows);
 	header = new_projection(rows, order);
-	announce_work(psprintf("kernel_projection_agg of %zu rows takes", rows->n),
-				  fc_kernel_operations((fc_kernel_method) rows->method, rows->n,
-									   (Size) rows->d,
-									   header->columns > 0 ? header->columns
-									   : header->rank),
-				  false, "Lower rank, or use method nystroem");
+	announce_projection(rows, header);
 	arena = make_arena(kernel_aggregate_name(rows));
-	input = input_of(rows, order);
 	result.rank = header->rank;
 	result.eigenvalues = fc_kernel_projection_eigenvalues(header);
 	result.y = fc_kernel_projection_rows(header);
-	project(rows, &input, &arena, &result);
+	if (is_precomputed(&rows->kernel))
+		project_matrix(rows, &arena, &result);
+	else
+		project(rows, order, &arena, &result);
 	header->relative_error = result.relative_error;
 	header->error_deviation = result.error_deviation;
 	header->workspace = need;
 	release_arena(&arena);
-	pfree(order);
+	if (order != NULL)
+		pfree(order);
 	Assert(fc_kernel_projection_check(header, VARSIZE(header)) == FC_OK);
 	PG_RETURN_POINTER(header);
 }

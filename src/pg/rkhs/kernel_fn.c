@@ -123,6 +123,7 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	bytes = OPERATOR_ARG(0);
 	kernel = (const fc_kernel *) PG_GETARG_POINTER(1);
+	reject_precomputed(kernel, "nystroem");
 	open_operator(bytes, &op);
 	if (!PG_ARGISNULL(2))
 	{

@@ -1,6 +1,8 @@
 /*
  * kernel_rows.c - collects the rows of kernel_projection_agg and
- * landmarks_agg, with parallel workers.
+ * landmarks_agg, with parallel workers. Of a row of a kernel matrix only its
+ * products with Omega are kept (fc_kernel_read_row), so that the matrix is
+ * never in memory.
  *
  * The state is `internal` with serial functions, so it is not pushed down to
  * shards. Rows are kept in the precision of the input, 4 or 8 bytes per
@@ -22,7 +24,12 @@
 static Size
 row_size(const kernel_rows *rows)
 {
-	return (Size) rows->d * (Size) rows->width;
+	fc_kernel_pass pass;
+
+	if (!is_precomputed(&rows->kernel))
+		return (Size) rows->d * (Size) rows->width;
+	pass = pass_of(rows, (Size) rows->d);
+	return fc_kernel_record(&pass) * sizeof(double);
 }
 
 const char *
@@ -40,6 +47,7 @@ kernel_aggregate_name(const kernel_rows *rows)
 Size
 kernel_worksize(const kernel_rows *rows, Size n)
 {
+	bool		precomputed = is_precomputed(&rows->kernel);
 	bool		exact = rows->has_ids && rows->method == FC_KERNEL_EXACT;
 	bool		one_pass = rows->has_ids && rows->method == FC_KERNEL_ONE_PASS;
 	Size		columns = (exact ? n
@@ -47,7 +55,9 @@ kernel_worksize(const kernel_rows *rows, Size n)
 						   : Min((Size) (rows->has_ids ? rows->columns
 										 : rows->rank),
 								 n));
-	double		row = ((double) (rows->d + 1) * sizeof(double) +
+	double		row = (precomputed
+					   ? (double) columns
+					   : (double) (rows->d + 1) * sizeof(double) +
 					   (exact ? 0.0 : (double) columns * (one_pass ? 9 : 8)) +
 					   2 * sizeof(size_t));
 	double		eigen = (rows->has_ids
@@ -63,15 +73,16 @@ kernel_worksize(const kernel_rows *rows, Size n)
 					  (double) (SIZE_MAX / 4));
 }
 
-/*
- * Returns the memory in bytes of n collected rows and of the final function.
- */
+Size
+kernel_whole_size(const kernel_rows *rows, Size n)
+{
+	return n * (row_size(rows) + sizeof(int64)) + kernel_worksize(rows, n);
+}
+
 static Size
 whole_size(const void *collection, Size n)
 {
-	const kernel_rows *rows = collection;
-
-	return n * (row_size(rows) + sizeof(int64)) + kernel_worksize(rows, n);
+	return kernel_whole_size(collection, n);
 }
 
 static void
@@ -141,6 +152,12 @@ read_projection_options(kernel_rows *rows)
 	check_used(rows, "columns", rows->columns > 0, sampled);
 	check_used(rows, "published", rows->published,
 			   rows->method == FC_KERNEL_ONE_PASS);
+	if (is_precomputed(&rows->kernel) && rows->method != FC_KERNEL_ONE_PASS)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("method \"%s\" cannot use the kernel \"precomputed\"",
+					   kernel_method_name(rows->method)),
+				errdetail("The rows of a kernel matrix are read once and not kept."),
+				errhint("Use method one_pass."));
 	check_count("rank", rows->rank, 1,
 				rows->method == FC_KERNEL_ONE_PASS ? FC_MAX_KERNEL_COLUMNS
 				: FC_MAX_KERNEL_RANK);
@@ -184,6 +201,7 @@ parameters(FunctionCallInfo fcinfo, bool has_ids)
 		read_projection_options(&rows);
 	else
 	{
+		reject_precomputed(&rows.kernel, "landmarks_agg");
 		check_count("k", rows.rank, 1, FC_MAX_CLUSTERS);
 		if (rows.options != NULL)
 			read_options(rows.options, known, lengthof(known));
@@ -216,6 +234,41 @@ check_same(FunctionCallInfo fcinfo, const kernel_rows *rows)
 				errmsg("%s must be the same for all rows", varies));
 }
 
+/* Draws Omega before the first row of a kernel matrix of d rows. */
+static void
+begin_matrix(kernel_rows *rows)
+{
+	fc_kernel_pass pass = pass_of(rows, (Size) rows->d);
+
+	check_budget(kernel_whole_size(rows, pass.n),
+				 psprintf("kernel_projection_agg of a matrix of %zu rows", pass.n));
+	rows->omega = alloc_large(pass.n * pass.c);
+	rows->row = alloc_large(pass.n * sizeof(double));
+	rows->signs = alloc_large(FC_KERNEL_BLOCK * pass.c * sizeof(double));
+	fc_kernel_draw(&pass, rows->omega);
+}
+
+/* Adds the products of row `id` of a kernel matrix with Omega. */
+static void
+add_matrix_row(kernel_rows *rows, int64 id, const vector *v)
+{
+	fc_kernel_pass pass = pass_of(rows, (Size) rows->d);
+	const double *row = vector_doubles(v, rows->row);
+
+	if (id < 1 || id > (int64) rows->d)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("id is %lld, out of range", (long long) id),
+				errdetail("Row id of a kernel matrix has the kernel values of row id with rows 1 to %d, so ids are from 1 to %d.",
+						  rows->d, rows->d));
+	if (row[id - 1] < 0)
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("the kernel matrix is not positive semidefinite"),
+				errdetail("Value %lld of row %lld is %g, but the kernel value of a row with itself is at least 0.",
+						  (long long) id, (long long) id, row[id - 1]));
+	fc_kernel_read_row(&pass, rows->omega, (Size) id - 1, row, rows->signs,
+					   (double *) (rows->x + rows->n * row_size(rows)));
+}
+
 static Datum
 accumulate(FunctionCallInfo fcinfo, bool has_ids)
 {
@@ -234,6 +287,11 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 	MemoryContextSwitchTo(old);
 	if (has_ids)
 		require_argument(fcinfo, 1, "id");
+	if (PG_ARGISNULL(at) && has_ids &&
+		is_precomputed((const fc_kernel *) PG_GETARG_POINTER(3)))
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				errmsg("row %lld of the kernel matrix must not be NULL",
+					   (long long) PG_GETARG_INT64(1)));
 	if (PG_ARGISNULL(at))
 		return unchanged_state(fcinfo);
 	v = row_argument(fcinfo, at);
@@ -245,6 +303,8 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 		rows->kind = &kernel_state_kind;
 		rows->d = v.d;
 		rows->width = v.floats != NULL ? sizeof(float) : sizeof(double);
+		if (is_precomputed(&rows->kernel))
+			begin_matrix(rows);
 	}
 	check_vector_dim(&v, (size_t) rows->d, "the first row");
 	if (rows->n == rows->capacity)
@@ -259,9 +319,12 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 		set_capacity(rows, grown_capacity(rows->capacity, rows->n + 1, &need));
 	}
 	MemoryContextSwitchTo(old);
-	memcpy(rows->x + rows->n * row_size(rows),
-		   v.floats != NULL ? (const void *) v.floats : v.doubles,
-		   row_size(rows));
+	if (is_precomputed(&rows->kernel))
+		add_matrix_row(rows, PG_GETARG_INT64(1), &v);
+	else
+		memcpy(rows->x + rows->n * row_size(rows),
+			   v.floats != NULL ? (const void *) v.floats : v.doubles,
+			   row_size(rows));
 	if (has_ids)
 		rows->ids[rows->n] = PG_GETARG_INT64(1);
 	rows->n++;
@@ -297,6 +360,7 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 		left->n = left->capacity = 0;
 		left->ids = NULL;
 		left->x = NULL;
+		left->omega = NULL;
 	}
 	check_same_dim(left->d, right->d);
 	if (memcmp(&left->kernel, &right->kernel, sizeof(fc_kernel)) != 0 ||
@@ -344,6 +408,7 @@ deserialize(FunctionCallInfo fcinfo, StringInfo message)
 	rows->n = rows->capacity = 0;
 	rows->ids = NULL;
 	rows->x = NULL;
+	rows->omega = NULL;
 	rows->options = NULL;
 	joined_capacity(rows, n);
 	if (rows->has_ids)

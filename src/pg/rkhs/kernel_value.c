@@ -1,7 +1,7 @@
 /*
  * kernel_value.c - the types kernel_projection, kernel_map and kernel. A
- * kernel has 24 bytes and is written rbf(0.5), polynomial(2,0,1), linear() or
- * cosine().
+ * kernel has 24 bytes and is written rbf(0.5), polynomial(2,0,1), linear(),
+ * cosine() or precomputed.
  */
 #include "postgres.h"
 
@@ -84,6 +84,16 @@ kernel_method_name(fc_kernel_method method)
 }
 
 void
+reject_precomputed(const fc_kernel *kernel, const char *function)
+{
+	if (is_precomputed(kernel))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("%s cannot use the kernel \"precomputed\"", function),
+				errdetail("It computes kernel values of rows, but the kernel has only those of a given matrix."),
+				errhint("Pass the rows of the matrix to kernel_projection_agg, and cluster the coordinates that embedding_of returns."));
+}
+
+void
 check_kernel_status(fc_status status, const fc_kernel *kernel)
 {
 	if (unlikely(status == FC_EFAR) && kernel->kind == FC_KERNEL_RBF)
@@ -93,6 +103,12 @@ check_kernel_status(fc_status status, const fc_kernel *kernel)
 				errdetail("gamma times the square of the distance between two rows may be up to 1e300, and inner products with factored landmarks up to %g.",
 						  FLT_MAX),
 				errhint("Scale the rows, or use a smaller gamma."));
+	if (unlikely(status == FC_EFAR) && is_precomputed(kernel))
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("values of the kernel matrix are out of range"),
+				errdetail("The root of the sum of their squares may be from %g to %g, or 0.",
+						  FC_MATRIX_SMALLEST, FC_MATRIX_GREATEST),
+				errhint("Divide the matrix by a number."));
 	if (unlikely(status == FC_EFAR))
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("values of kernel %s are out of range for these rows",
@@ -177,6 +193,8 @@ kernel_text(const fc_kernel *kernel)
 			return pstrdup("linear()");
 		case FC_KERNEL_COSINE:
 			return pstrdup("cosine()");
+		case FC_KERNEL_PRECOMPUTED:
+			return pstrdup("precomputed");
 		case FC_KERNEL_RBF:
 			return psprintf("rbf(%s)", number_text(kernel->gamma));
 		case FC_KERNEL_POLYNOMIAL:
@@ -193,7 +211,7 @@ reject_text(const char *text)
 {
 	ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 			errmsg("invalid input syntax for type kernel: \"%s\"", text),
-			errdetail("Kernels are written rbf(gamma), polynomial(degree,coef0,gamma), linear() and cosine()."));
+			errdetail("Kernels are written rbf(gamma), polynomial(degree,coef0,gamma), linear(), cosine() and precomputed."));
 }
 
 static const char *
@@ -241,6 +259,8 @@ kernel_of_text(const char *text)
 	const char *at = skip_spaces(name + length);
 	double		numbers[3] = {2, 0, 1};
 
+	if (length == 11 && strncmp(name, "precomputed", 11) == 0 && *at == '\0')
+		return make_kernel(FC_KERNEL_PRECOMPUTED, 0, 0, 0);
 	if (*at != '(')
 		reject_text(text);
 	at++;

@@ -269,9 +269,14 @@ kernel_of_rows(const training *t, const fc_weighted_rows *rows)
 	double		variance = 0;
 
 	if (kernel != NULL)
-		return (fc_kernel *)
-			DatumGetPointer(DirectFunctionCall1(fastclust_kernel_in,
-												CStringGetDatum(kernel)));
+	{
+		fc_kernel  *given = ((fc_kernel *)
+							 DatumGetPointer(DirectFunctionCall1(fastclust_kernel_in,
+																 CStringGetDatum(kernel))));
+
+		reject_precomputed(given, "train");
+		return given;
+	}
 	moments_of_rows(rows, mean, deviation);
 	for (Size i = 0; i < t->dim; i++)
 		variance += deviation[i] * deviation[i];

@@ -35,7 +35,8 @@ CREATE AGGREGATE fastclust.kernel_projection_agg(id bigint, x "any", kernel kern
     DESERIALFUNC = internal_deserialize, FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer) IS
     'Returns a low-rank projection of the kernel matrix, by default a randomized one made in one '
-    'pass. embedding_of returns its coordinates. NULL without rows.';
+    'pass. embedding_of returns its coordinates. NULL without rows. With the kernel precomputed, x '
+    'is row id of the matrix.';
 CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer)
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;

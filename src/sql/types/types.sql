@@ -92,8 +92,8 @@ CREATE TYPE fastclust.kernel (
     INPUT = kernel_in, OUTPUT = kernel_out, RECEIVE = kernel_recv, SEND = kernel_send,
     INTERNALLENGTH = 24, ALIGNMENT = double);
 COMMENT ON TYPE kernel IS
-    'positive semidefinite kernel: rbf(gamma), polynomial(degree,coef0,gamma), linear() or '
-    'cosine()';
+    'positive semidefinite kernel: rbf(gamma), polynomial(degree,coef0,gamma), linear(), '
+    'cosine(), or precomputed for a given matrix';
 
 -- row_vector holds any array of numbers. It is the argument type of aggregates that Citus runs on
 -- shards. Arrays resolve to this PREFERRED type rather than to "any".

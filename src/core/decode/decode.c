@@ -228,6 +228,14 @@ take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 {
 	d->atoms = capacity(d, decoder);
 	d->starts = d->widest;
+
+	/*
+	 * The dictionary has all atoms, and for auto a mode of each start;
+	 * setup.c evaluates all sample centroids in it.
+	 */
+	d->dictionary = d->atoms + (decoder == FC_DECODE_AUTO ? d->starts : 0);
+	if (d->dictionary < d->sample_centroids)
+		d->dictionary = d->sample_centroids;
 	d->omega = FC_TAKE(arena, d->m * d->n, double);
 	d->omega_float = FC_TAKE(arena, d->m * d->n, float);
 	d->half_norm = FC_TAKE(arena, d->m, double);

@@ -195,6 +195,8 @@ typedef struct fc_decoding
 								 * false: normal */
 	bool		discretized;	/* true: the highest start is used, without
 								 * climbing */
+	size_t		dictionary;		/* capacity of the dictionary of
+								 * fc_select_work, in entries */
 
 	/*
 	 * number of given initial centroids, which come first among the sample

@@ -74,14 +74,7 @@ fc_pursuit_take(fc_decoding *d, fc_arena *arena)
 {
 	fc_select_work *w = &d->select;
 	fc_improve_work *i = &d->improve;
-
-	/*
-	 * The dictionary must also have room for all sample centroids, which
-	 * setup.c evaluates.
-	 */
-	size_t		dictionary = (d->atoms + d->starts > d->sample_centroids
-							  ? d->atoms + d->starts
-							  : d->sample_centroids);
+	size_t		dictionary = d->dictionary;
 	size_t		n = d->n;
 
 	w->center = FC_TAKE(arena, dictionary * d->n, double);

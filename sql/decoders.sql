@@ -60,6 +60,29 @@ SELECT g.cost < 0.2 * p.cost AS cost_below_20_percent_of_points FROM ladder l,
        decode(l.k, 5, 'shift', '{"model": "gaussian", "sigma": 1}') g JOIN decode(l.k, 5, 'shift',
            '{"sigma": 1, "polish": false}') p USING (cluster) WHERE cluster = 0;
 
+-- As published, atoms are points, every round of clompr is kept, and a Gaussian whose covariance
+-- is not positive semidefinite, here because of a constant column, is a point.
+SELECT decoder, init, worst_miss((SELECT array_agg(centroid) FROM ladder,
+           decode(k, 5, decoder, jsonb_build_object('published', true, 'init', init, 'sigma', 2)))) < tolerance
+       AS centres_within_tolerance
+FROM (VALUES ('clompr', 'range', 0.25), ('shift', 'range', 0.5), ('discretized', 'default', 0.5)) d(decoder, init, tolerance);
+SELECT init, worst_miss((SELECT array_agg(centroid) FROM kept, spec,
+           decode(k, 5, 'clompr', jsonb_build_object('published', true, 'init', init, 'replicates', 5), s))) < 0.25
+       AS centres_within_0_25
+FROM unnest(ARRAY['sample', 'kmeans++']) init;
+CREATE TABLE flat AS SELECT sketch_agg(x || 0.0::float8, (SELECT sketch_spec(3, 500, 1, 'gaussian'))) AS k FROM points;
+SELECT published, count(*) FILTER (WHERE covariance = array_fill(0.0::float8, ARRAY[3, 3])) AS points
+FROM flat, unnest(ARRAY[false, true]) published, decode_covariances(k, 5, options => jsonb_build_object('published', published))
+GROUP BY published ORDER BY published;
+DROP TABLE flat;
+SELECT decode(k, 5, 'auto', '{"published": true}') FROM kept;
+SELECT decode(k, 5, 'clompr', '{"published": true, "init": [[1, 2]]}') FROM kept;
+
+-- Memory is proportional to the number of starts.
+SET fastclust.memory_budget = '64MB';
+SELECT count(*) AS clusters FROM ladder, decode(k, 5, 'shift', '{"starts": 10000, "rounds": 5, "published": true}');
+RESET fastclust.memory_budget;
+
 -- shift gives all atoms one width, the width of the clusters. Without polish it gives points as
 -- in its paper, which needs the law gaussian: a notice says so.
 SELECT count(DISTINCT spread) AS widths, bool_and(abs(spread - 0.5) < 0.05)

@@ -43,6 +43,34 @@ test_clompr(void)
 }
 
 /*
+ * With option published, every decoder finds three separated clusters as
+ * points; discretized moves no point, and misses by more.
+ */
+static void
+test_published(void)
+{
+	for (uint64_t seed = 2; seed < 4; seed++)
+	{
+		planted		p = plant_law(true, 3, 3, 400, 0.6, 5.0, 1e6, 0, seed);
+
+		for (size_t i = 0; i < sizeof papers / sizeof papers[0]; i++)
+		{
+			fc_decode_options options = options_of(0, FC_INIT_DEFAULT);
+			double		tolerance = papers[i] == FC_DECODE_DISCRETIZED ? 2.0 : 0.5;
+			answer		a;
+
+			options.published = true;
+			options.replicates = papers[i] == FC_DECODE_CLOMPR ? 5 : 1;
+			a = solve(&p, 3, papers[i], &options);
+			check_valid(&p, 3, &a, "published");
+			CHECK(worst_miss(&p, 3, &a) < tolerance, "seed %d, decoder %d: off by %g", (int) seed, papers[i], worst_miss(&p, 3, &a));
+			for (size_t c = 0; c < 3; c++)
+				CHECK(a.result.spreads[c] == 0.0, "decoder %d: spread %g", papers[i], a.result.spreads[c]);
+		}
+	}
+}
+
+/*
  * Polished sketch-and-shift finds neighbouring clusters (7 deviations apart on
  * average) and their deviation to a tenth of it, for frequency scales of 1 to
  * 4 deviations and both laws. The paper's version gives no width and misses by
@@ -303,6 +331,7 @@ int
 main(void)
 {
 	test_clompr();
+	test_published();
 	test_shift_window();
 	test_shift_of_the_paper();
 	test_monotone_cost();

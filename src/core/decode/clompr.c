@@ -16,6 +16,10 @@
  * atoms. A single start climbs by L-BFGS-B, as in the paper. Several starts
  * climb together by mean shift, and then the highest climbs by L-BFGS-B.
  *
+ * Option published is the algorithm as printed: L = 1, every step 5 is a
+ * descent to a local minimum, all 2k rounds run, none is undone, and nothing
+ * follows the last one.
+ *
  * Cost, 2k times: L * m * n for each mean-shift step, and k * m * n for each
  * gradient. Keriven, Tremblay, Traonmilin, Gribonval 2017 (compressive
  * K-means), algorithm 1.
@@ -135,15 +139,17 @@ take_atom(fc_decoding *d, fc_mixture *mixture, double *cost)
 		size_t		min = fc_lightest(mixture);
 
 		fc_mixture_remove(d, mixture, min);
-		if (min == d->k)
+		if (min == d->k && !d->options.published)
 		{
 			fc_mixture_copy(d, before, mixture);
 			return;
 		}
 		fc_fit_weights(d, mixture);
 	}
-	reached = fc_refine(d, FC_WIDTH_NONE, JOINT_ITERATIONS, mixture);
-	if (replacing && !(reached < *cost))
+	reached = d->options.published
+		? fc_converge(d, mixture)
+		: fc_refine(d, FC_WIDTH_NONE, JOINT_ITERATIONS, mixture);
+	if (replacing && !(reached < *cost) && !d->options.published)
 		fc_mixture_copy(d, before, mixture);
 	else
 		*cost = reached;
@@ -154,7 +160,9 @@ fc_clompr(fc_decoding *d, fc_mixture *mixture)
 {
 	double		cost = fc_warm_start(d, FC_WIDTH_NONE, d->initial, mixture);
 
-	for (int t = 0; t < d->options.rounds && cost > d->floor; t++)
+	for (int t = 0;
+		 t < d->options.rounds && (cost > d->floor || d->options.published);
+		 t++)
 	{
 		fc_residual(d, mixture);
 		fc_mixture_copy(d, mixture, &d->improve.trial);
@@ -164,5 +172,5 @@ fc_clompr(fc_decoding *d, fc_mixture *mixture)
 	}
 	while (mixture->count < d->k)
 		find_atom(d, mixture);
-	return fc_polish(d, mixture);
+	return d->options.published ? cost : fc_polish(d, mixture);
 }

@@ -103,6 +103,13 @@ typedef struct fc_decode_options
 								 * fitted width */
 	fc_model	model;
 	fc_init		init;
+
+	/*
+	 * true: clompr, shift and discretized run exactly as their papers print
+	 * them (see clompr.c and sketch_shift.c), without polish; init default
+	 * means range
+	 */
+	bool		published;
 	/* callback that reports progress, or NULL */
 	void		(*progress) (void *context, const char *stage, int step, double cost);
 	void	   *progress_context;

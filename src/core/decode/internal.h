@@ -355,6 +355,9 @@ double		fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count,
 double		fc_refine(fc_decoding *d, fc_width_mode mode, int iterations,
 					  fc_mixture *mixture);
 
+/* Moves the mixture, of point atoms, to a local minimum. Returns the cost. */
+double		fc_converge(fc_decoding *d, fc_mixture *mixture);
+
 /*
  * Sets the mixture to the first `count` sample centroids, fits their weights
  * and refines it. Returns the cost. The mixture is empty if count is 0.

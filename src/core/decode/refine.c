@@ -463,9 +463,15 @@ fc_warm_start(fc_decoding *d, fc_width_mode mode, size_t count,
 }
 
 double
+fc_converge(fc_decoding *d, fc_mixture *mixture)
+{
+	return fc_refine(d, FC_WIDTH_NONE, LAST_ITERATIONS, mixture);
+}
+
+double
 fc_polish(fc_decoding *d, fc_mixture *mixture)
 {
-	double		cost = fc_refine(d, FC_WIDTH_NONE, LAST_ITERATIONS, mixture);
+	double		cost = fc_converge(d, mixture);
 
 	return d->options.polish && d->options.model == FC_MODEL_DIRAC
 		? fc_refine(d, FC_WIDTH_SHARED, LAST_ITERATIONS, mixture)

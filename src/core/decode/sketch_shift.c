@@ -18,6 +18,10 @@
  * sigma may be 1 to 4 deviations of a cluster for any law (1.4 to 2 for law
  * gaussian alone).
  *
+ * Option published is the algorithm as printed: without polish, with the
+ * fixed step of mean shift, and a Gaussian atom whose covariance is not
+ * positive semidefinite is a point.
+ *
  * Cost: T L m n per step. Belhadji, Gribonval 2024 (sketch and shift), section
  * 4.1, algorithm 2.
  */
@@ -131,13 +135,14 @@ covariance_of(fc_decoding *d, double *h, double *covariance)
 	double		bandwidth = ((d->problem->bandwidth > 0.0 ? d->problem->bandwidth
 							  : 1.0) /
 							 d->unit);
+	double		min_ratio = d->options.published ? 1.0 : MIN_VARIANCE_RATIO;
 
 	fc_symmetric_eigen(h, d->n, values, w->eigen_work, w->eigen_iwork);
 	memset(covariance, 0, d->n * d->n * sizeof(double));
 	for (size_t i = 0; i < d->n; i++)
 	{
 		if (!(values[i] > 0.0) ||
-			!(1.0 / values[i] > MIN_VARIANCE_RATIO * bandwidth * bandwidth))
+			!(1.0 / values[i] >= min_ratio * bandwidth * bandwidth))
 			return;
 		values[i] = fmax(1.0 / values[i] - bandwidth * bandwidth, 0.0);
 	}

@@ -62,6 +62,21 @@ check_model(const decode_call *call)
 }
 
 static void
+check_published(const decode_call *call)
+{
+	if (!call->options.published)
+		return;
+	if (call->decoder == FC_DECODE_AUTO)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"published\" is not for decoder auto"),
+				errhint("Use clompr, shift or discretized, which are decoders of papers."));
+	if (call->init.rows > 0)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"published\" excludes a list of centroids as \"init\""),
+				errhint("Use \"range\", \"sample\" or \"kmeans++\"."));
+}
+
+static void
 check_init(const decode_call *call)
 {
 	const text_or_rows *init = &call->init;
@@ -110,6 +125,7 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 		{"tolerance", OPTION_FLOAT, &options->tolerance, 1e-12, 1},
 		{"step", OPTION_FLOAT, &options->step, 1e-6, 100},
 		{"polish", OPTION_BOOL, &options->polish, 0, 0},
+		{"published", OPTION_BOOL, &options->published, 0, 0},
 		{"model", OPTION_TEXT, &model, 0, 0},
 		{"init", OPTION_TEXT_OR_ROWS, &call->init, -1e300, 1e300},
 		{"sigma", OPTION_FLOAT, &call->sigma, 1e-300, 1e300},
@@ -130,6 +146,7 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 	if (call->verbose)
 		options->progress = notice_progress;
 	check_model(call);
+	check_published(call);
 	check_init(call);
 	check_sigma(call);
 }

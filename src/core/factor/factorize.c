@@ -45,6 +45,18 @@ fc_factorize_defaults(void)
 	return options;
 }
 
+fc_factorize_options
+fc_factorize_published(void)
+{
+	fc_factorize_options options = {
+		.sparsity = 2,
+		.palm = fc_palm_defaults()
+	};
+
+	options.palm.published = true;
+	return options;
+}
+
 /* ---- budgets ---- */
 
 static size_t
@@ -54,7 +66,7 @@ factors_of(const fc_operator *op, const fc_factorize_options *options)
 
 	if (options->factors > 0)
 		return (size_t) options->factors;
-	return options->method == FC_METHOD_PALM4MSA
+	return options->method == FC_METHOD_PALM4MSA && !options->palm.published
 		? smaller(usual, FC_PALM_FACTORS)
 		: usual;
 }
@@ -217,12 +229,14 @@ prepare(fc_factorize_work *w)
 
 	/*
 	 * Weights are divided by their mean and raised to MIN_WEIGHT; all are 1
-	 * if their sum is 0.
+	 * if their sum is 0, and in the published algorithm.
 	 */
 	for (size_t j = 0; j < op->k; j++)
 		mean += op->weights[j] / (double) op->k;
 	for (size_t j = 0; j < op->k; j++)
-		weight[j] = mean > 0.0 ? fmax(op->weights[j] / mean, MIN_WEIGHT) : 1.0;
+		weight[j] = (mean > 0.0 && !w->options->palm.published
+					 ? fmax(op->weights[j] / mean, MIN_WEIGHT)
+					 : 1.0);
 	w->target = (fc_target)
 	{
 		u, weight, op->k, op->d
@@ -326,10 +340,15 @@ run_sparse(const fc_factorize_work *w, fc_method method, size_t budget,
 		fc_butterfly(&w->target, w->arena, &factors);
 	else
 	{
-		fc_line_constraints(w->op->k, w->op->d, w->factors,
-							(size_t) w->options->sparsity,
-							w->options->budget > 0.0 ? (double) budget : 0.0,
-							constraint);
+		if (w->options->palm.published && !(w->options->budget > 0.0))
+			fc_published_constraints(w->op->k, w->op->d, w->factors,
+									 (size_t) w->options->sparsity, constraint);
+		else
+			fc_line_constraints(w->op->k, w->op->d, w->factors,
+								(size_t) w->options->sparsity,
+								w->options->budget > 0.0 ? (double) budget
+								: 0.0,
+								constraint);
 		fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint,
 						&factors);
 		if (method == FC_METHOD_HIERARCHICAL)

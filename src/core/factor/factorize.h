@@ -84,7 +84,13 @@ typedef struct fc_factorize_options
 	void	   *tried_ctx;
 } fc_factorize_options;
 
+/*
+ * fc_factorize_published returns the options of palm4msa and hierarchical as
+ * Giffon et al. print them, with sparsity 2: log2(min(k, d)) factors of the
+ * centroids themselves, unweighted, 300 sweeps.
+ */
 fc_factorize_options fc_factorize_defaults(void);
+fc_factorize_options fc_factorize_published(void);
 
 /* Returns the estimated number of multiply-adds of fc_factorize. */
 double		fc_factorize_operations(const fc_operator *op,

@@ -211,6 +211,26 @@ fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity,
 	}
 }
 
+void
+fc_published_constraints(size_t k, size_t d, size_t count, size_t sparsity,
+						 fc_constraint *constraint)
+{
+	for (size_t q = 0; q < count; q++)
+	{
+		size_t		rows = fc_factor_rows(k, d, q);
+		size_t		columns = fc_factor_columns(k, d, count, q);
+		double		kept = (double) sparsity;
+
+		if (q + 1 == count)
+			kept = fmax(kept, ldexp((double) smaller(k, d), 1 - (int) count));
+		kept *= (double) larger(rows, columns);
+		constraint[q] = (fc_constraint)
+		{
+			(size_t) (kept / (double) rows), (size_t) (kept / (double) columns)
+		};
+	}
+}
+
 size_t
 fc_factors_longest(const fc_factors *factors)
 {

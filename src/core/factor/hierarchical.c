@@ -1,9 +1,10 @@
 /*
  * hierarchical.c - hierarchical palm4MSA; see internal.h.
  *
- * T is U or its transpose, with at least as many rows as columns. It is
- * approximated by the product `all` = S_1 .. S_i R_i. The residual R_i starts
- * at zero; it is the last factor, so that palm4MSA updates it first.
+ * T is U or its transpose, with at least as many rows as columns; in the
+ * published algorithm, it is U. T is approximated by the product `all` = S_1
+ * .. S_i R_i. The residual R_i starts at zero; it is the last factor, so that
+ * palm4MSA updates it first.
  */
 #include "factor/internal.h"
 
@@ -15,12 +16,12 @@ static fc_constraint
 residual_constraint(const fc_target *whole, const fc_factors *wanted, size_t i)
 {
 	fc_constraint own = wanted->constraint[i + 1];
-	size_t		budget = whole->k >> (i + 1);
 
 	if (i + 2 < wanted->count)
 	{
-		own.per_row = larger(own.per_row, budget);
-		own.per_column = larger(own.per_column, budget);
+		own.per_row = larger(own.per_row,
+							 larger(whole->k, whole->d) >> (i + 1));
+		own.per_column = larger(own.per_column, whole->k >> (i + 1));
 	}
 	return own;
 }
@@ -31,7 +32,8 @@ typedef struct peeling
 	fc_arena   *arena;
 	const fc_factors *wanted;	/* factors of T with their constraints */
 	fc_target	whole;			/* T, the matrix to factor */
-	double	   *residual;		/* inner x inner: dense copy of the residual */
+	double	   *residual;		/* dense copy of the residual, which has no
+								 * more values than T */
 	fc_factors	all;
 } peeling;
 
@@ -105,11 +107,12 @@ fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 		.whole = {target->u, NULL, target->k, target->d}
 	};
 	fc_palm_options last = *options;
-	bool		turned = target->d >= target->k;
+	bool		turned = target->d >= target->k && !options->published;
 
 	if (factors->count > 1)
 	{
-		p.residual = FC_TAKE(arena, inner * inner, double);
+		p.residual = FC_TAKE(arena, inner * (turned ? inner : target->d),
+							 double);
 		if (turned)
 		{
 			double	   *u = FC_TAKE(arena, target->k * target->d, double);
@@ -133,6 +136,7 @@ fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 			fc_factors_transpose(factors);
 		last.warm = true;
 	}
-	fc_palm(target, &last, arena, factors, result);
+	if (!options->published || factors->count == 1)
+		fc_palm(target, &last, arena, factors, result);
 	fc_arena_release(arena, used);
 }

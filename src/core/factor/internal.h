@@ -175,7 +175,9 @@ const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t coun
  * factors so far follows. The residual R_i starts at zero and keeps max(s,
  * max(k, d) / 2^i) entries of every row and column, where s is the sparsity of
  * the next factor. The first factor must have the longer side, so for d >= k
- * the work is done on U'. Weights are used only in the last refinement.
+ * the work is done on U'. With options->published, it is done on U, and R_i
+ * keeps shares 1 / 2^i of its rows and columns. Another refinement follows, in which alone the
+ * weights are used; options->published leaves it out.
  *
  * factors: allocated by fc_factors_take; their entries are overwritten.
  */

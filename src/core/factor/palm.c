@@ -401,7 +401,8 @@ entries_of(const fc_factors *factors, size_t q)
 static bool
 is_pursued(const fc_palm_work *w, size_t q)
 {
-	return w->options->pursuit && w->factors->count > 1 &&
+	return w->options->pursuit && !w->options->published &&
+		w->factors->count > 1 &&
 		(q == 0 || q + 1 == w->factors->count) &&
 		entries_of(w->factors, q) <= MAX_PURSUED_ENTRIES;
 }
@@ -543,7 +544,7 @@ start(fc_palm_work *w, const fc_palm_options *options)
 		square[j] *= w->target->weight != NULL ? w->target->weight[j] : 1.0;
 		w->square += square[j];
 	}
-	if (!options->warm)
+	if (!options->warm && !options->published)
 		fc_factors_start_rows(w->factors, square);
 	rng = fc_rng_start(options->seed, 0);
 	for (size_t q = 0; q < w->factors->count; q++)
@@ -560,9 +561,9 @@ start(fc_palm_work *w, const fc_palm_options *options)
 }
 
 /*
- * Runs the sweeps. A sweep that raises the objective is undone. In later
- * sweeps, no update of a factor may raise it; if it still rises, the steps
- * become smaller.
+ * Runs the sweeps. Unless options->published, a sweep that raises the
+ * objective is undone. In later sweeps, no update of a factor may raise it; if
+ * it still rises, the steps become smaller.
  */
 static void
 improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
@@ -574,13 +575,14 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 	for (int i = 0; i < options->sweeps && !result->converged;)
 	{
 		double		objective;
+		double		fallen;
 
 		for (size_t q = 0; q < w->factors->count; q++)
 			fc_sparse_copy(&w->factors->factor[q].plain, &w->saved[q]);
 		w->saved_lambda = w->factors->lambda;
 		sweep(w, monotone);
 		objective = set_optimal_scale(w);
-		if (known &&
+		if (known && !options->published &&
 			objective > result->objective + OBJECTIVE_ROUNDING * w->square)
 		{
 			for (size_t q = 0; q < w->factors->count; q++)
@@ -594,7 +596,9 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 			result->converged = w->margin > MAX_STEP_MARGIN;
 			continue;
 		}
-		result->converged = known && result->objective - objective <=
+		fallen = result->objective - objective;
+		result->converged = known && (options->published ? fabs(fallen)
+									  : fallen) <=
 			options->tolerance * result->objective;
 		result->objective = objective;
 		result->sweeps = ++i;

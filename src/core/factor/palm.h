@@ -275,6 +275,17 @@ void		fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity,
 								double budget, fc_constraint *constraint);
 
 /*
+ * Sets the constraints of Giffon et al., from which the numbers of values that
+ * they print follow. In a square factor, every row and every column keeps s =
+ * `sparsity` entries. In the rectangular factor (a x b, a < b), every line of
+ * a entries keeps s, and every line of b entries keeps s b / a. The last
+ * factor, which is the last residual of the hierarchical algorithm, has s =
+ * max(sparsity, min(k, d) / 2^(count - 1)).
+ */
+void		fc_published_constraints(size_t k, size_t d, size_t count,
+									 size_t sparsity, fc_constraint *constraint);
+
+/*
  * Returns the length of the longest vector that occurs when a vector is
  * multiplied by the factors one after the other.
  */
@@ -307,6 +318,13 @@ typedef struct fc_palm_options
 	bool		pursuit;
 
 	/*
+	 * true: run Alg. 2 of Giffon et al. as printed: no pursuit, S_1 starts as
+	 * the identity in its first rows, and a sweep that raises the objective
+	 * is kept
+	 */
+	bool		published;
+
+	/*
 	 * true: continue from the present values of the factors, as an earlier
 	 * call left them
 	 */
@@ -334,8 +352,8 @@ fc_palm_options fc_palm_defaults(void);
 
 /*
  * Improves the factors in sweeps. From the second sweep on, the objective does
- * not rise; if options->warm, from the first sweep on. U and the weights must
- * be finite.
+ * not rise; if options->warm, from the first sweep on; if options->published,
+ * it may rise. U and the weights must be finite.
  */
 void		fc_palm(const fc_target *target, const fc_palm_options *options,
 					fc_arena *arena, fc_factors *factors, fc_palm_result *result);

@@ -94,14 +94,31 @@ fc_qkmeans_factors(size_t k, size_t d, const fc_qkmeans_options *options)
 		: fc_factor_count(k, d);
 }
 
+fc_qkmeans_options
+fc_qkmeans_published(void)
+{
+	fc_qkmeans_options options = fc_qkmeans_defaults();
+
+	options.sparsity = 2;
+	options.start = FC_METHOD_HIERARCHICAL;
+	options.palm = fc_palm_defaults();
+	options.palm.published = true;
+	options.start_sweeps = options.palm.sweeps;
+	return options;
+}
+
 static size_t
 set_constraints(size_t k, size_t d, const fc_qkmeans_options *options,
 				fc_constraint *constraint)
 {
 	size_t		count = fc_qkmeans_factors(k, d, options);
 
-	fc_line_constraints(k, d, count, (size_t) options->sparsity,
-						options->budget, constraint);
+	if (options->palm.published && !(options->budget > 0.0))
+		fc_published_constraints(k, d, count, (size_t) options->sparsity,
+								 constraint);
+	else
+		fc_line_constraints(k, d, count, (size_t) options->sparsity,
+							options->budget, constraint);
 	return count;
 }
 
@@ -158,7 +175,8 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 	if (count > 1)
 		dense += 3;				/* matrices in the panels of palm4MSA */
 	if (count > 1 && tries_hierarchical(k, d, options))
-		values += 2 * inner * inner + k * d / 4;
+		values += options->palm.published ? 2 * k * d
+			: 2 * inner * inner + k * d / 4;
 	return VALUE_BYTES * values + (dense * k * d + 3 * inner * inner +
 								   (k + d) * (size_t) 8 * FC_TILE_COLUMNS) *
 		sizeof(double);
@@ -393,7 +411,7 @@ train(qkmeans_work *w, const double *mean, const double *weight)
 static void
 improve(qkmeans_work *w)
 {
-	if (w->step.empty > 0)
+	if (w->step.empty > 0 && !w->options->palm.published)
 	{
 		double		fallen = fill_empty(w);
 
@@ -431,7 +449,8 @@ factor_start(qkmeans_work *w, const double *start)
 		return;
 	}
 	options.sweeps = w->options->start_sweeps;
-	options.tolerance *= START_TOLERANCE_FACTOR;
+	if (!options.published)
+		options.tolerance *= START_TOLERANCE_FACTOR;
 	if (w->options->start != FC_METHOD_HIERARCHICAL)
 		fc_palm(&target, &options, w->arena, &w->factors, &plain);
 	if (!tries_hierarchical(w->k, w->d, w->options))

@@ -86,7 +86,13 @@ typedef struct fc_qkmeans_options
 	void	   *log_ctx;
 } fc_qkmeans_options;
 
+/*
+ * fc_qkmeans_published returns the options of Giffon et al. with sparsity 2:
+ * log2(min(k, d)) factors, the hierarchical start, and palm4MSA as printed
+ * with 300 sweeps and tolerance 1e-6. Empty clusters then stay empty.
+ */
 fc_qkmeans_options fc_qkmeans_defaults(void);
+fc_qkmeans_options fc_qkmeans_published(void);
 
 /* Returns the number of factors that the options imply. */
 size_t		fc_qkmeans_factors(size_t k, size_t d, const fc_qkmeans_options *options);

@@ -40,8 +40,18 @@ static const struct
 	{"iterations", ITERATED},
 	{"tolerance", ITERATED},
 	{"pursuit", ITERATED},
+	{"published", BIT(FC_METHOD_PALM4MSA) | BIT(FC_METHOD_HIERARCHICAL)},
 	{"sse_ratio", BIT(FC_METHOD_AUTO)}
 };
+
+bool
+is_published(const Jsonb *options)
+{
+	const JsonbValue *value = (options == NULL ? NULL
+							   : value_of_key(options, "published"));
+
+	return value != NULL && value->type == jbvBool && value->val.boolean;
+}
 
 /* Raises an error for an option that the method does not use. */
 static void
@@ -88,7 +98,8 @@ static fc_factorize_options
 factorize_options(Jsonb *json, fc_method requested, fc_method method,
 				  const fc_operator *op, uint32 *rerank, bool *verbose)
 {
-	fc_factorize_options options = fc_factorize_defaults();
+	fc_factorize_options options = (is_published(json) ? fc_factorize_published()
+									: fc_factorize_defaults());
 	const option known[] = {
 		{"factors", OPTION_INT, &options.factors, 1, FC_MAX_FACTORS},
 		{"sparsity", OPTION_INT, &options.sparsity, 1, FC_MAX_CLUSTERS},
@@ -97,6 +108,7 @@ factorize_options(Jsonb *json, fc_method requested, fc_method method,
 		{"iterations", OPTION_INT, &options.palm.sweeps, 1, 100000},
 		{"tolerance", OPTION_FLOAT, &options.palm.tolerance, 0, 1},
 		{"pursuit", OPTION_BOOL, &options.palm.pursuit, 0, 0},
+		{"published", OPTION_BOOL, &options.palm.published, 0, 0},
 		{"sse_ratio", OPTION_FLOAT, &options.sse_ratio, 1, 1e300},
 		{"seed", OPTION_SEED, &options.palm.seed, 0, 0},
 		{"rerank", OPTION_COUNT_OR_EXACT, rerank, 0, (double) op->k},

@@ -43,8 +43,9 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 		{"palm4msa", FC_METHOD_PALM4MSA},
 		{"hierarchical", FC_METHOD_HIERARCHICAL}
 	};
-	text_or_rows init = {"k-means++", NULL, 0, 0};
-	char	   *start = "auto";
+	bool		published = is_published(json);
+	text_or_rows init = {published ? "uniform" : "k-means++", NULL, 0, 0};
+	char	   *start = published ? "hierarchical" : "auto";
 	const option known[] = {
 		{"factors", OPTION_INT, &call->options.factors, 1, FC_MAX_FACTORS},
 		{"sparsity", OPTION_INT, &call->options.sparsity, 1, FC_MAX_CLUSTERS},
@@ -55,14 +56,15 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 		{"init", OPTION_TEXT_OR_ROWS, &init, -FC_EXP2(63), FC_EXP2(63)},
 		{"start", OPTION_TEXT, &start, 0, 0},
 		{"centered", OPTION_BOOL, &call->centered, 0, 0},
+		{"published", OPTION_BOOL, &published, 0, 0},
 		{"seed", OPTION_SEED, &call->seed, 0, 0},
 		{"verbose", OPTION_BOOL, &call->verbose, 0, 0}
 	};
 
 	check_count("k", k, 1, FC_MAX_CLUSTERS);
 	call->k = k;
-	call->options = fc_qkmeans_defaults();
-	call->centered = true;
+	call->options = published ? fc_qkmeans_published() : fc_qkmeans_defaults();
+	call->centered = !published;
 	if (json != NULL)
 		read_options(json, known, lengthof(known));
 	read_init(&init, call);

@@ -52,6 +52,9 @@ typedef struct qkmeans_call
 extern void check_min_budget(double budget, size_t min, const char *what,
 							 size_t k, size_t d, const char *hint);
 
+/* Returns true if option `published` is true. */
+extern bool is_published(const Jsonb *options);
+
 /*
  * Returns rows in memory as a source for the scans of fc_qkmeans;
  * rows->account must be set.

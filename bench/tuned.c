@@ -1047,7 +1047,7 @@ make_table(const row_set *set, uint64_t seed, double **centroids)
 static product
 train_factors(table *t, const double *centroids, size_t k)
 {
-	fc_row_source source = {t, scan_table, farthest_of_table};
+	fc_row_source source = {.ctx = t,.scan = scan_table,.farthest = farthest_of_table};
 	fc_qkmeans_options options = fc_qkmeans_defaults();
 	fc_arena	arena = heap_arena();
 	double	   *offset = take(t->d, sizeof(double));

@@ -139,6 +139,16 @@ SELECT factorize(op, 'prune', '{"iterations": 9}') FROM book;
 SELECT (fastclust.describe(factorize(op, 'svd',
        '{"factors": null, "seed": 3, "centered": false}')) ->> 'nonzeros')::bigint > 0
        AS has_values FROM book;
+-- As published: the Hadamard matrix is found, with two values in every row of its five factors;
+-- centroids without structure have log2(min(k, d)) factors, rounded down.
+SELECT describe(f) -> 'nonzeros' AS nonzeros,
+       (describe(f) ->> 'relative_error')::float8 < 1e-6 AS relative_error_below_1e_6
+  FROM hadamard, factorize(op, 'hierarchical', '{"published": true}') f;
+SELECT method, (SELECT max(factor) + 1 FROM factors(f)) AS factors,
+       (describe(f) ->> 'nonzeros')::int AS nonzeros
+  FROM book, unnest(ARRAY['palm4msa', 'hierarchical']) method,
+       factorize(op, method, '{"published": true}') f;
+SELECT factorize(op, 'svd', '{"published": true}') FROM book;
 -- Unknown methods and options, and values out of range, are errors that name them.
 SELECT factorize(op, 'fourier') FROM book;
 SELECT factorize(op, 'svd', '{"rank": 3}') FROM book;

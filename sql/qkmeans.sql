@@ -88,6 +88,11 @@ FROM (SELECT r,
 SELECT (fastclust.describe(learned('blobs', 'x', 20,
        '{"factors": 2, "sparsity": 9, "verbose": false}')) ->> 'nonzeros')::bigint > 600
        AS more_than_600_values;
+-- As published: uniform rows, the hierarchical start, log2(20) factors of sparsity 2.
+SELECT (SELECT max(factor) + 1 FROM factors(op)) AS factors, describe(op) -> 'offset' AS "offset",
+       (describe(op) ->> 'nonzeros')::int < 300 AS fewer_than_300_values
+  FROM learned('blobs', 'x', 20, '{"published": true}') op;
+SELECT qkmeans_agg(x, 20, '{"published": true}') IS NOT NULL AS published FROM blobs;
 -- Progress is reported only with the option verbose.
 SELECT count(*) AS log_rows FROM qkmeans_log('few', 'x', 2, '{"iterations": 0}');
 CREATE DOMAIN two_reals AS real[] CHECK (cardinality(VALUE) = 2);

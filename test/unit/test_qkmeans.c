@@ -1,7 +1,7 @@
 /*
  * test_qkmeans.c - QK-means on rows in memory: the objective never rises and
- * belongs to the operator returned (1e-9), empty clusters are filled, and the
- * sparsity is chosen from a sample
+ * belongs to the operator returned (1e-9), empty clusters are filled or split
+ * from others, and the sparsity is chosen from a sample
  */
 #include "factor/qkmeans.h"
 #include "unit.h"
@@ -104,10 +104,10 @@ make_table(size_t d, uint64_t seed)
  * to the operator returned.
  */
 static void
-check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, uint64_t seed, const char *what)
+check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, bool split, uint64_t seed, const char *what)
 {
 	table		t = make_table(d, seed);
-	fc_row_source source = {&t, scan, farthest};
+	fc_row_source source = {.ctx = &t,.scan = scan,.sample = t.x,.sample_rows = split ? N : 0,.farthest = farthest};
 	fc_qkmeans_options options = fc_qkmeans_defaults();
 	history		h = {0};
 	double	   *start = unit_alloc(k * d, sizeof(double));
@@ -129,7 +129,8 @@ check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, uint
 	options.log_ctx = &h;
 	arena = unit_arena();
 	fc_qkmeans(start, offset, k, d, &source, &options, &arena, &op, &from);
-	CHECK(arena.allocated <= fc_qkmeans_worksize(k, d, &options) + 100000, "%s: %zu bytes of %zu", what, arena.allocated, fc_qkmeans_worksize(k, d, &options));
+	CHECK(arena.allocated <= fc_qkmeans_worksize(k, d, &options) + (split ? fc_split_worksize(N, k, d) : 0) + 100000,
+		  "%s: %zu bytes of %zu", what, arena.allocated, fc_qkmeans_worksize(k, d, &options));
 	for (int i = 1; i < h.steps; i++)
 		CHECK(h.step[i].objective <= h.step[i - 1].objective * (1 + 1e-6) + 1e-6, "%s: iteration %d rose from %g to %g", what, i,
 			  h.step[i - 1].objective, h.step[i].objective);
@@ -144,6 +145,7 @@ check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, uint
 	{
 		CHECK(h.step[0].empty > k / 2, "%zu empty clusters at the start", h.step[0].empty);
 		CHECK(h.step[h.steps - 1].empty < k / 2, "%zu empty clusters at the end", h.step[h.steps - 1].empty);
+		CHECK(!split || !fc_count_small(weights, k).collapsed, "%s: %zu empty clusters after a split", what, h.step[h.steps - 1].empty);
 	}
 }
 
@@ -190,7 +192,7 @@ choose(size_t k, size_t d, int sparsity, int factors, size_t max_bytes)
 	double	   *centroid = unit_alloc(k * d, sizeof(double));
 	double	   *offset = unit_alloc(d, sizeof(double));
 	table		t = make_clusters(k, d, sparsity, 7, centroid);
-	fc_row_source source = {&t, scan, farthest};
+	fc_row_source source = {.ctx = &t,.scan = scan,.farthest = farthest};
 	fc_measure	dense;
 	fc_trials	trials = {&dense, max_bytes, count_trial, &c.trials};
 	fc_qkmeans_step step;
@@ -248,20 +250,51 @@ test_ratio(void)
 	CHECK(fc_measure_ratio(1e-2, 0, 1) > 1e3, "clusters of equal rows have a small ratio");
 }
 
+/* As published: log2(k) factors, and clusters without rows stay empty. */
+static void
+test_published(void)
+{
+	table		t = make_table(20, 5);
+	fc_row_source source = {.ctx = &t,.scan = scan,.sample = t.x,.sample_rows = N,.farthest = farthest};
+	fc_qkmeans_options options = fc_qkmeans_published();
+	double	   *start = unit_alloc(16 * 20, sizeof(double));
+	double	   *offset = unit_alloc(20, sizeof(double));
+	history		h = {0};
+	fc_operator op;
+	fc_factorization from;
+	fc_constraint constraint[5];
+
+	for (size_t j = 0; j < 16; j++)
+		memcpy(start + j * 20, t.x, 20 * sizeof(double));
+	options.log = keep_step;
+	options.log_ctx = &h;
+	fc_qkmeans(start, offset, 16, 20, &source, &options, unit_work(), &op, &from);
+	CHECK(op.factors == 4, "%zu factors", op.factors);
+	CHECK(h.step[h.steps - 1].empty > 0, "empty clusters were filled");
+	fc_published_constraints(32, 784, 5, 2, constraint);
+	CHECK(constraint[0].per_row == 2 && constraint[0].per_column == 2 && constraint[4].per_row == 49 && constraint[4].per_column == 2,
+		  "constraints of 32 x 784: %zu %zu", constraint[4].per_row, constraint[4].per_column);
+	fc_published_constraints(784, 30, 4, 2, constraint);
+	CHECK(constraint[0].per_row == 2 && constraint[0].per_column == 52 && constraint[3].per_row == 3 && constraint[3].per_column == 3,
+		  "constraints of 784 x 30: %zu %zu", constraint[0].per_column, constraint[3].per_row);
+}
+
 int
 main(void)
 {
-	check_run(10, 24, 3, 0, false, 34, "ten clusters");
-	check_run(10, 24, 2, 150, false, 34, "a budget");
-	check_run(30, 8, 2, 0, false, 38, "more clusters than dimensions");
-	check_run(1, 5, 1, 0, false, 6, "one cluster");
-	check_run(2, 1, 1, 0, false, 3, "one dimension");
-	check_run(12, 20, 4, 0, true, 32, "equal starts");
+	check_run(10, 24, 3, 0, false, false, 34, "ten clusters");
+	check_run(10, 24, 2, 150, false, false, 34, "a budget");
+	check_run(30, 8, 2, 0, false, false, 38, "more clusters than dimensions");
+	check_run(1, 5, 1, 0, false, false, 6, "one cluster");
+	check_run(2, 1, 1, 0, false, false, 3, "one dimension");
+	check_run(12, 20, 4, 0, true, false, 32, "equal starts");
 	for (uint64_t seed = 1; seed <= 10; seed++)
 	{
-		check_run(2 + seed, 3 * seed, 1 + (int) seed % 3, 0, false, seed, "any seed");
-		check_run(4 + 2 * seed, 30 - 2 * seed, 1 + (int) seed % 4, 0, true, seed, "any seed, empty clusters");
+		check_run(2 + seed, 3 * seed, 1 + (int) seed % 3, 0, false, false, seed, "any seed");
+		check_run(4 + 2 * seed, 30 - 2 * seed, 1 + (int) seed % 4, 0, true, false, seed, "any seed, empty clusters");
+		check_run(4 + 2 * seed, 30 - 2 * seed, 1 + (int) seed % 4, 0, true, true, seed, "any seed, split clusters");
 	}
+	test_published();
 	test_choice();
 	test_ratio();
 	return unit_finish();

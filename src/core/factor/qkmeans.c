@@ -2,6 +2,7 @@
 #include "factor/qkmeans.h"
 
 #include "factor/internal.h"
+#include "factor/sample.h"
 
 /*
  * Tolerance of the sweeps that factor the start, relative to the tolerance in
@@ -65,6 +66,7 @@ typedef struct qkmeans_work
 	float	   *rows;			/* k x d: rows of the product */
 	const fc_operator *op;		/* operator made from the factors, as used in
 								 * the last scan */
+	bool		unsplittable;	/* true once new clusters raised the objective */
 	fc_qkmeans_step step;
 } qkmeans_work;
 
@@ -354,6 +356,151 @@ fill_empty(qkmeans_work *w)
 	return fallen;
 }
 
+/* ---- collapsed clusters ---- */
+
+fc_small_clusters
+fc_count_small(const double *weights, size_t k)
+{
+	fc_small_clusters small = {0};
+	double		sum = fc_weight_sum(weights, k);
+
+	for (size_t j = 0; j < k; j++)
+	{
+		small.empty += !(weights[j] > 0.0);
+		small.single += weights[j] > 0.0 && weights[j] <= 1.0;
+		small.largest = fmax(small.largest, weights[j] / sum);
+	}
+	small.collapsed = 4 * (small.empty + small.single) > k &&
+		sum >= 4.0 * (double) k;
+	return small;
+}
+
+size_t
+fc_split_worksize(size_t n, size_t k, size_t d)
+{
+	return n * (d * sizeof(float) + sizeof(size_t)) +
+		fc_kmeans_worksize(n, d, k) + k * (d + 3) * sizeof(double);
+}
+
+/*
+ * Copies the rows of the sample in cluster j to x, as floats relative to the
+ * offset and divided by *scale, their greatest coordinate. Returns their
+ * number.
+ */
+static size_t
+rows_of_cluster(const qkmeans_work *w, const size_t *label, size_t j, float *x,
+				double *scale)
+{
+	size_t		n = 0;
+
+	*scale = 0.0;
+	for (size_t pass = 0; pass < 2; pass++)
+	{
+		n = 0;
+		for (size_t r = 0; r < w->source->sample_rows; r++)
+		{
+			const double *row = w->source->sample + r * w->d;
+
+			if (label[r] != j)
+				continue;
+			fc_check();
+			for (size_t i = 0; i < w->d; i++)
+				if (pass == 0)
+					*scale = fmax(*scale, fabs(row[i] - w->offset[i]));
+				else
+					x[n * w->d + i] = (float) ((row[i] - w->offset[i]) / *scale);
+			n++;
+		}
+		if (!(*scale > 0.0))
+			*scale = 1.0;
+	}
+	return n;
+}
+
+/*
+ * Splits cluster j into `parts` by k-means of its n sample rows. Its weight is
+ * divided like these rows. The other parts take the places of clusters with
+ * one row or none, from *free on.
+ */
+static void
+split_cluster(qkmeans_work *w, size_t j, size_t parts, const float *x,
+			  size_t n, double scale, size_t *free)
+{
+	double	   *centroids = FC_TAKE(w->arena, parts * w->d, double);
+	double	   *weights = FC_TAKE(w->arena, parts, double);
+	double		whole = w->weight[j] / (double) n;
+
+	fc_cluster_sample(x, n, w->d, parts, w->options->palm.seed, w->arena,
+					  centroids, weights);
+	for (size_t part = 0; part < parts; part++)
+	{
+		size_t		place = j;
+
+		if (part > 0)
+		{
+			while (w->weight[*free] > 1.0)
+				++* free;
+			place = (*free)++;
+		}
+		w->moved_weight[place] = weights[part] * whole;
+		for (size_t i = 0; i < w->d; i++)
+			w->moved_mean[place * w->d + i] = centroids[part * w->d + i] * scale;
+	}
+}
+
+/*
+ * Gives the places of clusters with one row or none to parts of the largest
+ * clusters, as many as their rows allow: computes moved_mean and moved_weight.
+ */
+static void
+split_clusters(qkmeans_work *w, size_t places)
+{
+	fc_mark		used = fc_arena_mark(w->arena);
+	size_t		n = w->source->sample_rows;
+	size_t	   *label = FC_TAKE(w->arena, n, size_t);
+	size_t	   *count = FC_TAKE_ZEROED(w->arena, w->k, size_t);
+	size_t	   *parts = FC_TAKE(w->arena, w->k, size_t);
+	float	   *x = FC_TAKE(w->arena, n * w->d, float);
+	size_t		free = 0;
+
+	memcpy(w->moved_weight, w->weight, w->k * sizeof(double));
+	memcpy(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
+	for (size_t r = 0; r < n; r++)
+	{
+		fc_check();
+		label[r] = fc_operator_assign(w->op, w->source->sample + r * w->d,
+									  w->scratch);
+		count[label[r]]++;
+	}
+	for (size_t j = 0; j < w->k; j++)
+		parts[j] = 1;
+	for (; places > 0; places--)
+	{
+		size_t		best = w->k;
+
+		for (size_t j = 0; j < w->k; j++)
+			if (w->weight[j] > 1.0 && count[j] > parts[j] &&
+				(best == w->k || w->weight[j] / (double) parts[j] >
+				 w->weight[best] / (double) parts[best]))
+				best = j;
+		if (best == w->k)
+			break;
+		parts[best]++;
+	}
+	for (size_t j = 0; j < w->k; j++)
+	{
+		fc_mark		before = fc_arena_mark(w->arena);
+		double		scale;
+
+		if (parts[j] == 1)
+			continue;
+		rows_of_cluster(w, label, j, x, &scale);
+		split_cluster(w, j, parts[j], x, count[j], scale, &free);
+		fc_arena_release(w->arena, before);
+	}
+	fc_arena_release(w->arena, used);
+}
+
 /*
  * Returns true if there is only one factor and it may hold every value. The
  * means are then copied, because gradient steps would fit small clusters
@@ -408,6 +555,53 @@ train(qkmeans_work *w, const double *mean, const double *weight)
 	return result.objective;
 }
 
+/* Factors the means of the split clusters, from the start of palm4MSA. */
+static void
+train_split(qkmeans_work *w)
+{
+	fc_target	target = {w->moved_mean, w->moved_weight, w->k, w->d};
+	fc_palm_options options = w->options->palm;
+	fc_palm_result result;
+
+	if (holds_all(w))
+	{
+		copy_means(w, w->moved_mean);
+		return;
+	}
+	fc_factors_start(&w->factors);
+	options.sweeps = w->options->start_sweeps;
+	options.tolerance *= START_TOLERANCE_FACTOR;
+	fc_palm(&target, &options, w->arena, &w->factors, &result);
+}
+
+/*
+ * Replaces collapsed clusters by parts of large ones, and scans the rows. Takes
+ * this back if the objective rose.
+ */
+static void
+split_collapsed(qkmeans_work *w, size_t places, fc_mark used, fc_operator *out)
+{
+	fc_qkmeans_step step = w->step;
+
+	split_clusters(w, places);
+	copy_factors(&w->factors, &w->saved);
+	train_split(w);
+	memcpy(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
+	memcpy(w->moved_weight, w->weight, w->k * sizeof(double));
+	fc_arena_release(w->arena, used);
+	make_operator(w, out);
+	measure_step(w);
+	if (w->step.objective <= step.objective)
+		return;
+	w->unsplittable = true;
+	copy_factors(&w->saved, &w->factors);
+	memcpy(w->mean, w->moved_mean, w->k * w->d * sizeof(double));
+	memcpy(w->weight, w->moved_weight, w->k * sizeof(double));
+	w->step = step;
+	fc_arena_release(w->arena, used);
+	make_operator(w, out);
+}
+
 static void
 improve(qkmeans_work *w)
 {
@@ -422,6 +616,28 @@ improve(qkmeans_work *w)
 		copy_factors(&w->saved, &w->factors);
 	}
 	train(w, w->mean, w->weight);
+}
+
+/*
+ * Moves the factors towards the means, and scans the rows with the new
+ * product.
+ */
+static void
+next_step(qkmeans_work *w, fc_mark used, fc_operator *out)
+{
+	fc_small_clusters small = fc_count_small(w->weight, w->k);
+
+	if (small.collapsed && w->source->sample_rows > 0 && !w->unsplittable &&
+		!w->options->palm.published)
+	{
+		split_collapsed(w, small.empty + small.single, used, out);
+		if (!w->unsplittable)
+			return;
+	}
+	improve(w);
+	fc_arena_release(w->arena, used);
+	make_operator(w, out);
+	measure_step(w);
 }
 
 /* ---- entry points ---- */
@@ -504,20 +720,20 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d,
 	fc_mark		used = fc_arena_mark(arena);
 	fc_target	target;
 
+	make_operator(&w, out);
+	measure_step(&w);
 	for (int i = 0;; i++)
 	{
 		double		last = w.step.objective;
 
-		fc_arena_release(arena, used);
+		if (i > 0)
+			next_step(&w, used, out);
 		w.step.iteration = i;
-		make_operator(&w, out);
-		measure_step(&w);
 		if (options->log != NULL)
 			options->log(options->log_ctx, &w.step, out);
 		if (i == options->iterations ||
 			(i > 0 && last - w.step.objective <= options->tolerance * last))
 			break;
-		improve(&w);
 	}
 	out->factorization = from;
 	target = (fc_target)

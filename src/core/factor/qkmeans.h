@@ -19,6 +19,27 @@
 
 #include "factor/factorize.h"
 
+/*
+ * Clusters without rows and with one row at most (weights of op), and whether
+ * they show a collapse: more than a quarter of the clusters have one row or
+ * none, though there are 4 rows or more per cluster.
+ */
+typedef struct fc_small_clusters
+{
+	size_t		empty;
+	size_t		single;
+	double		largest;		/* share of the rows in the largest cluster */
+	bool		collapsed;
+}			fc_small_clusters;
+
+fc_small_clusters fc_count_small(const double *weights, size_t k);
+
+/*
+ * Returns an upper bound on the number of bytes that splitting clusters by
+ * means of n sample rows takes from the arena.
+ */
+size_t		fc_split_worksize(size_t n, size_t k, size_t d);
+
 typedef struct fc_row_source
 {
 	void	   *ctx;
@@ -29,6 +50,13 @@ typedef struct fc_row_source
 	 */
 	void		(*scan) (void *ctx, const fc_operator *op, double *sse, double *weights,
 						 double *means);
+
+	/*
+	 * rows (sample_rows x d, centred at about the offset) by which large
+	 * clusters are split; sample_rows is 0 if they are never split
+	 */
+	const double *sample;
+	size_t		sample_rows;
 
 	/*
 	 * finds the `count` rows that are farthest from their centroids, among
@@ -115,7 +143,11 @@ size_t		fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *option
  * operator's offset. *out points into the arena; its weights are the sizes of
  * the clusters. *from receives the errors of the operator, relative to the
  * means of its clusters. An empty cluster receives one of the farthest rows
- * that the source finds, unless this raises the objective.
+ * that the source finds, unless this raises the objective. Where one centroid
+ * attracts the rows of most others, so that more than a quarter of the
+ * clusters have one row or none, these are replaced: k-means splits the large
+ * clusters of the sample, and the product of the new means is kept if its
+ * objective is not above the present one.
  */
 void		fc_qkmeans(const double *start, const double *offset, size_t k, size_t d,
 					   const fc_row_source *source, const fc_qkmeans_options *options,

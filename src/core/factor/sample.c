@@ -65,18 +65,14 @@ pick_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
 	}
 }
 
-/* Runs k-means on the sample. */
-static void
-cluster_sample(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
-			   double *start)
+void
+fc_cluster_sample(const float *x, size_t n, size_t d, size_t k, uint64_t seed,
+				  fc_arena *arena, double *centroids, double *weights)
 {
-	fc_mark		used = fc_arena_mark(w->arena);
+	fc_mark		used = fc_arena_mark(arena);
 	fc_kmeans_options options = fc_kmeans_defaults();
-	fc_kmeans_result result = {
-		.centroids = start,
-		.weights = FC_TAKE(w->arena, k, double)
-	};
-	fc_rows		rows = {.x = w->ordered,.n = n,.d = d};
+	fc_kmeans_result result = {.centroids = centroids,.weights = weights};
+	fc_rows		rows = {.x = x,.n = n,.d = d};
 
 	/* number of Lloyd steps of all starts that START_WORK allows */
 	double		steps = START_WORK / ((double) n * (double) k * (double) d);
@@ -85,8 +81,8 @@ cluster_sample(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed,
 	options.iterations = (int) fmax(START_STEPS,
 									fmin(MORE_STEPS, steps / options.n_init));
 	options.seed = seed;
-	fc_kmeans(&rows, k, NULL, &options, w->arena, &result);
-	fc_arena_release(w->arena, used);
+	fc_kmeans(&rows, k, NULL, &options, arena, &result);
+	fc_arena_release(arena, used);
 }
 
 fc_status
@@ -120,7 +116,8 @@ fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k,
 	if (options->kind == FC_START_UNIFORM)
 		pick_rows(&w, n, d, k, options->seed, start);
 	else
-		cluster_sample(&w, n, d, k, options->seed, start);
+		fc_cluster_sample(w.ordered, n, d, k, options->seed, arena, start,
+						  FC_TAKE(arena, k, double));
 
 	fc_unorder_points(ordering, k, d, start);
 	return FC_OK;

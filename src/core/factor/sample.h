@@ -48,6 +48,14 @@ fc_status	fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k,
 							 fc_ordering *ordering, double *start, double *measured);
 
 /*
+ * Runs k-means with k-means++ starts on n centred rows of d floats, within the
+ * time of a start: computes k x d centroids and the weights of their clusters.
+ */
+void		fc_cluster_sample(const float *x, size_t n, size_t d, size_t k,
+							  uint64_t seed, fc_arena *arena, double *centroids,
+							  double *weights);
+
+/*
  * Returns the greatest absolute difference between a coordinate of n x d
  * points and the same coordinate of the offset.
  */

@@ -105,7 +105,7 @@ collected_rows(const collection *rows)
 {
 	return (fc_row_source)
 	{
-		(void *) rows, scan_collection, farthest_collected
+		.ctx = (void *) rows,.scan = scan_collection,.farthest = farthest_collected
 	};
 }
 
@@ -343,7 +343,38 @@ report_quality(qkmeans_call *call, const fc_operator *op,
 				errhint("Compare the result with kmeans_agg by sse_agg, try other seeds, or exclude outliers with a view."));
 }
 
+/* Raises a notice if clusters are empty, or collapsed to one row. */
+static void
+report_small(const fc_operator *op)
+{
+	fc_small_clusters small = fc_count_small(op->weights, op->k);
+
+	if (small.empty > 0 || small.collapsed)
+		ereport(NOTICE,
+				errmsg("clusters without rows: %zu of %zu, with one row: %zu",
+					   small.empty, op->k, small.single),
+				errdetail("The largest cluster has %.1f %% of the rows.",
+						  100.0 * small.largest),
+				errhint("Lower k, raise sparsity, or try another seed."));
+}
+
 /* ---- the run ---- */
+
+/*
+ * Returns the number of sample rows from which clusters are split; 0 if the
+ * memory budget has no room for them.
+ */
+static Size
+sample_that_fits(const qkmeans_call *call, const collection *measured)
+{
+	Size		k = (Size) call->k;
+	Size		d = (Size) measured->d;
+	Size		bytes = (call->memory.charged +
+						 fc_qkmeans_worksize(k, d, &call->options) +
+						 fc_split_worksize(measured->n, k, d));
+
+	return bytes < (Size) fastclust_memory_budget * 1024 ? measured->n : 0;
+}
 
 fc_operator_header *
 run_qkmeans(qkmeans_call *call, const collection *sample,
@@ -358,6 +389,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample,
 	fc_arena	arena;
 	collection	measured;
 	fc_row_source rows;
+	fc_row_source scanned;
 	fc_measure	dense;
 	fc_arena	warm_factors;
 	fc_kmeans_options search = fc_kmeans_defaults();
@@ -404,12 +436,16 @@ run_qkmeans(qkmeans_call *call, const collection *sample,
 	call->options.log = log_step;
 	call->options.log_ctx = call;
 	arena = charged_arena(&call->memory);
-	fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &arena,
-			   &out, &from);
+	scanned = *source;
+	scanned.sample = measured.x;
+	scanned.sample_rows = sample_that_fits(call, &measured);
+	fc_qkmeans(start, offset, (Size) call->k, d, &scanned, &call->options,
+			   &arena, &out, &from);
 	out.offset = call->centered ? offset : NULL;
 	charge_memory(&call->memory, fc_operator_size(&out));
 	header = store_operator(&out);
 	report_quality(call, &out, &from, &rows, &dense);
+	report_small(&out);
 	release_arena(&warm_factors);
 	release_arena(&arena);
 	pfree(start);

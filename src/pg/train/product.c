@@ -85,7 +85,9 @@ product_of_rows(const training *t, qkmeans_call *call,
 				const fc_weighted_rows *rows, bool scanned, Size n)
 {
 	product_scans scans = {t};
-	fc_row_source scanning = {&scans, scan_for_product, farthest_of_sample};
+	fc_row_source scanning = {
+		.ctx = &scans,.scan = scan_for_product,.farthest = farthest_of_sample
+	};
 	collection	sample = {
 		.d = (int32) rows->d,
 		.k = call->k,

@@ -109,8 +109,8 @@ fastclust_spec_frequencies(PG_FUNCTION_ARGS)
 				errmsg("the frequencies of a %s sketch_spec cannot be listed",
 					   spec->flags & FC_SPEC_PROJECTED ? "projected" : "structured"),
 				errhint(spec->flags & FC_SPEC_PROJECTED
-						? "Make the spec with option \"dimensions\" equal to the number of columns, and \"structured\": \"off\"."
-						: "Make the spec with option \"structured\" off (in sketch_spec: false)."));
+						? "Make the spec by sketch_spec_agg with option \"dimensions\" equal to the number of dimensions, and \"structured\" off."
+						: "Make the spec by sketch_spec_agg with option \"structured\" off, or by sketch_spec with option \"structured\" false."));
 	arena = make_arena("frequencies");
 	omega = FC_TAKE(&arena, (Size) spec->frequencies * d, float);
 	fc_frequencies(spec, &arena, omega);
@@ -171,7 +171,7 @@ fastclust_sketch_of_moments(PG_FUNCTION_ARGS)
 	if (spec->flags & FC_SPEC_PROJECTED)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("a sketch cannot be made from the moments of a projected sketch_spec"),
-				errhint("Make the spec with option \"dimensions\" equal to the number of columns."));
+				errhint("Make the spec by sketch_spec_agg with option \"dimensions\" equal to the number of dimensions."));
 	moments = numbers_argument(fcinfo, 1, moment_count, "moments");
 	sums = (fc_sketch_sums)
 	{

@@ -166,7 +166,9 @@ SELECT conrelid::regclass AS labels, pg_get_constraintdef(oid) AS primary_key FR
  WHERE conrelid IN ('keyed'::regclass, 'unkeyed'::regclass) AND contype = 'p';
 SELECT write_labels('vectors', 'orders', 'keyed', '{"append": true}');
 DELETE FROM unkeyed; ALTER TABLE unkeyed ALTER kind SET NOT NULL;
+\set VERBOSITY terse
 SELECT write_labels('vectors', 'orders', 'unkeyed', '{"key": ["id", "kind"], "replace": true}');
+\set VERBOSITY default
 CREATE TABLE parent (LIKE orders INCLUDING ALL);
 CREATE TABLE child () INHERITS (parent);
 INSERT INTO parent SELECT * FROM orders WHERE id <= 20;

@@ -142,6 +142,9 @@ SELECT array_agg(cluster ORDER BY cluster) AS numbers FROM model_clusters WHERE 
 
 -- Clusters of vectors can be merged, in models with levels, whose paths stay for all other rows,
 -- and in models with the metric cosine.
+-- The numbers of these clusters differ between servers, and with them the warnings about merged
+-- clusters that are no neighbours; model `given` above has them.
+SET client_min_messages = error;
 SELECT train('tree', 'events', 'v', options => '{"quiet": true, "levels": [2, 3]}') AS version;
 CREATE TABLE paths AS SELECT id, predict_path('tree', v) AS path FROM events;
 SELECT merge_clusters('tree', ARRAY(SELECT min(path[2]) FROM paths GROUP BY path[1] HAVING count(DISTINCT path[2]) > 1 ORDER BY 1 LIMIT 1)
@@ -157,6 +160,7 @@ SELECT count(*) FILTER (WHERE t.parent IS NULL) AS roots,
 SELECT train('turned', 'events', 'v', 4, options => '{"quiet": true, "metric": "cosine"}') AS version;
 CREATE TABLE turned AS SELECT cluster, centroid FROM model_clusters WHERE model = 'turned';
 SELECT merge_clusters('turned', '{0,1}') AS version;
+SET client_min_messages = warning;
 SELECT count(*) AS clusters, count(*) FILTER (WHERE l2_distance(now.centroid, was.centroid) < 1e-5)
        AS centroid_within_1e_5
   FROM model_clusters now JOIN turned was USING (cluster)
@@ -188,7 +192,9 @@ SELECT retrain('tree') AS version;
 SELECT * FROM tree;
 UPDATE events SET v = ARRAY[v[1] + 40, v[2]];
 SELECT retrain_if_drifted('tree') AS version;
+SET client_min_messages = error;
 SELECT merge_clusters('tree', ARRAY(SELECT cluster FROM model_clusters WHERE model = 'tree' ORDER BY cluster LIMIT 2)) AS version;
+SET client_min_messages = warning;
 SELECT * FROM tree;
 -- The last number of a path is the cluster.
 SELECT count(DISTINCT predict_path('tree', v)) AS paths,

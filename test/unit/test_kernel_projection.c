@@ -458,7 +458,12 @@ test_records(size_t n, bool as_published)
 	truth = relative_error_of(k, n, &e);
 	for (size_t i = 0; i < n * 4; i++)
 		worst = fmax(worst, fabs((double) e.y[i] - (double) of_rows.y[i]));
-	CHECK(worst < 1e-6, "coordinates differ by %g", worst);
+	/*
+	 * Kernel values of rows are computed in single precision: the coordinates
+	 * differ by up to 1e-6 with the matrix products of one processor and by
+	 * 1.6e-6 with those of another.
+	 */
+	CHECK(worst < 4e-6, "coordinates differ by %g", worst);
 	CHECK(fabs(e.relative_error - truth) <= 4.0 * e.error_deviation + 1e-6 && (e.error_deviation > 1e-5) == (n > 362),
 		  "%zu rows: says %g +- %g, is %g", n, e.relative_error, e.error_deviation, truth);
 	k[1] += 0.1;

@@ -143,8 +143,7 @@ KIND_SIMD   = -O3 $(SIMD_FLAGS)
 
 KIND_CFLAGS = -std=gnu11 -O1 -g -ffp-contract=off -Wno-psabi -DFC_ASSERTIONS
 
-kind_cc_unit        = $(CC) $(KIND_CFLAGS) $(SANITIZE)
-kind_cc_sanitized   = $(CC) $(KIND_CFLAGS) $(SANITIZE) -fPIC -fvisibility=hidden
+kind_cc_unit        = $(CC) $(KIND_CFLAGS) $(SANITIZE) -fPIC -fvisibility=hidden
 kind_cc_valgrind    = $(CC) $(KIND_CFLAGS)
 kind_cc_cov         = $(CC) $(KIND_CFLAGS) --coverage -fPIC -fvisibility=hidden
 kind_cc_arm         = $(CC) $(KIND_CFLAGS) -O3
@@ -177,7 +176,7 @@ build/$(1)/test_%: test/unit/test_%.c $$(wildcard test/unit/*.h) $$(TESTED_NAMES
 	$$(call say,CC $$@)
 	$$(kind_cc_$(1)) $$(CORE_WARN) $$(CORE_CPPFLAGS) -Itest/unit -o $$@ $$< $$(filter %.o,$$^) $$(CHECK_LIBS)
 endef
-$(foreach kind,unit valgrind fuzz sanitized cov arm,$(eval $(call kind_rules,$(kind))))
+$(foreach kind,unit valgrind fuzz cov arm,$(eval $(call kind_rules,$(kind))))
 
 # Mutators of the byte readers as filters, for values that pass through a server.
 build/unit/mutate_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(TESTED_NAMES:%=build/unit/%.o)
@@ -192,22 +191,23 @@ build/fuzz/fuzz_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(TESTED_NAMES:%
 	$(call say,CC $@)
 	$(kind_cc_fuzz) -fsanitize=fuzzer $(CORE_WARN) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
 
-# Rules for a module of kind $(1) with flags $(2), for the server of PG_CONFIG.
+# Rules for a module of kind $(1) with flags $(2), for the server of PG_CONFIG, from core objects of
+# kind $(3).
 define module_rules
 build/$(1)/pg/%.o: src/pg/%.c Makefile
 	@mkdir -p $$(@D)
 	$$(call say,CC $$@)
 	$$(CC) $$(CFLAGS) $(2) -fPIC $$(CPPFLAGS) -c -o $$@ $$<
 
-build/$(1)/$(MODULE_big).so: $$(CORE_NAMES:%=build/$(1)/core/%.o) $$(GLUE_OBJS:src/pg/%=build/$(1)/pg/%) src/pg/exports.map
+build/$(1)/$(MODULE_big).so: $$(CORE_NAMES:%=build/$(3)/core/%.o) $$(GLUE_OBJS:src/pg/%=build/$(1)/pg/%) src/pg/exports.map
 	$$(call say,LD $$@)
 	$$(CC) -shared $(2) -o $$@ $$(filter %.o,$$^) $$(SHLIB_LINK)
 endef
 
 # Module that tools/sanitized.sh installs into a server of its own. -fno-wrapv: signed overflow is
 # an error.
-$(eval $(call module_rules,sanitized,-fno-wrapv $(SANITIZE)))
-$(eval $(call module_rules,cov,-O1 --coverage))
+$(eval $(call module_rules,sanitized,-fno-wrapv $(SANITIZE),unit))
+$(eval $(call module_rules,cov,-O1 --coverage,cov))
 
 sanitized:
 	@tools/sanitized.sh build
@@ -263,7 +263,7 @@ arm:
 valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 	@tools/run-checks.sh valgrind $^
 
-purity: $(CORE_NAMES:%=build/valgrind/core/%.o) $(if $(PGXS),$(GLUE_OBJS))
+purity: $(if $(PGXS),$(OBJS),$(CORE_NAMES:%=build/valgrind/core/%.o))
 	@test/purity.pl $^
 
 # indent: format the C files of src as PostgreSQL's pgindent does; INDENT=--check only checks.
@@ -293,7 +293,7 @@ PROVE_TESTS ?= $(sort $(wildcard test/t/*.pl))
 
 installcheck: export PGOPTIONS = -c search_path=public,fastclust,fastclust_internal -c client_min_messages=warning
 regress:
-	tools/with-server.sh $(MAKE) installcheck PG_CONFIG="$(PG_CONFIG)"
+	@MAKE="$(MAKE) -f $(firstword $(MAKEFILE_LIST))" PG_CONFIG="$(PG_CONFIG)" $(ROOT)tools/regress.sh $(REGRESS)
 
 prove:
 	PG_CONFIG="$(PG_CONFIG)" prove -Itest/t $(PROVE_FLAGS) $(PROVE_TESTS)

@@ -84,8 +84,7 @@ build()
 
 regress()
 {
-	tools/with-server.sh "$make" -s -C "$work/$row" -f "$work/source/Makefile" VPATH="$work/source" PG_CONFIG="$pg_config" installcheck ||
-		{ cat "$work/$row/regression.diffs"; return 1; }
+	"$make" -s -C "$work/$row" -f "$work/source/Makefile" VPATH="$work/source" PG_CONFIG="$pg_config" regress
 }
 
 tap() { (cd "$work/source" && "$make" -s prove PG_CONFIG="$pg_config" ${PROVE_TESTS:+PROVE_TESTS="$PROVE_TESTS"}); }

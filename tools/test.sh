@@ -42,13 +42,6 @@ stage()
 	return 0
 }
 
-# regress [COMMAND...]: runs pg_regress with a private server, under COMMAND if given.
-regress()
-{
-	[ -n "$(ls sql/*.sql 2>/dev/null)" ] || { echo "skip regress: no sql/*.sql"; return 0; }
-	"$@" tools/with-server.sh "$make" -s installcheck || { cat regression.diffs 2>/dev/null; return 1; }
-}
-
 tools/setup.sh || give_up "set-up failed"
 mkdir -p build
 find_pg_config || give_up "no PostgreSQL with its development files"
@@ -56,27 +49,13 @@ echo "== build ($("$PG_CONFIG" --version))"
 tools/install.sh >build/log.build 2>&1 || { tail -n 40 build/log.build; give_up "build or install failed"; }
 grep -E 'warning:|error:' build/log.build || true
 
-# beside NAME COMMAND...: starts a command in the background that uses one processor. ended NAME
-# waits for it and counts it as a stage.
-beside()
-{
-	local name=$1
-	shift
-	{ "$@" >build/log.beside."$name" 2>&1; echo $? >build/status."$name"; } &
-}
-ended()
-{
-	wait
-	stage "$1" sh -c 'cat build/log.beside.$1; exit "$(cat build/status.$1)"' sh "$1"
-}
-
 jobs=$(nproc 2>/dev/null || echo 1)
 stage unit "$make" -s -k -j"$jobs" unit
 stage purity "$make" -s -j"$jobs" purity
 stage fuzz "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
 stage indent tools/indent.pl --check
 stage census tools/with-server.sh "$make" -s census
-stage regress regress
+stage regress "$make" -s regress
 stage tap "$make" -s prove PROVE_FLAGS="-v --timer --reverse -j$jobs"	# the longest files are last
 stage demo sh -c 'ROWS=100000 demo/demo.sh >build/log.demo 2>&1 && echo "ok demo" || { tail -n 5 build/log.demo; echo "not ok demo"; }'
 if [ -n "${MATRIX:-}" ]; then
@@ -84,15 +63,10 @@ if [ -n "${MATRIX:-}" ]; then
 	# Only unit tests of matrix products and eigenvectors; `make core-types` runs all.
 	stage core-types "$make" -s core-types CORE_TYPES="Haswell Sandybridge" \
 		CORE_TYPE_UNITS="test_spec_of_sample test_kernel_projection test_kernel_map test_dense test_plane test_decoders"
-	beside matrix env VERSIONS="$MATRIX" COMPILERS=gcc STAGES=regress MISSING=build tools/matrix.sh
+	stage matrix env VERSIONS="$MATRIX" COMPILERS=gcc STAGES=regress MISSING=build tools/matrix.sh
 fi
 if [ -n "${RANDOM_CALLS:-}" ]; then
-	stage sanitized regress tools/sanitized.sh run
-fi
-if [ -n "${MATRIX:-}" ]; then
-	ended matrix
-fi
-if [ "${RANDOM_CALLS:-0}" -gt 0 ]; then
+	stage sanitized tools/sanitized.sh run "$make" -s regress
 	stage random tools/sanitized.sh run tools/with-server.sh perl test/soak/random_calls.pl --calls "$RANDOM_CALLS" --jobs "$jobs"
 fi
 

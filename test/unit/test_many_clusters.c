@@ -282,7 +282,7 @@ main(void)
 {
 	test_groups(6000, 64, 256);
 	test_groups(3000, 101, 300);
-	test_groups(9000, 8, 4200);
+	test_groups(3000, 8, 1100);
 	test_split_merge();
 	test_efforts(4000, 64, 300);
 	test_efforts(5000, 4, 40);

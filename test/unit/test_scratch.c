@@ -453,7 +453,7 @@ test_bound(void)
 int
 main(void)
 {
-	for (uint64_t seed = 0; seed < 120; seed++)
+	for (uint64_t seed = 0; seed < 40; seed++)
 	{
 		test_shape(seed);
 		unit_free();

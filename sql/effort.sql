@@ -53,12 +53,14 @@ SELECT relation, k, max(ratio) <= 1 + 1e-9 AS never_worse
                trained(relation, k, 'thorough', seed)
                / trained(relation, k, 'balanced', seed) AS ratio
           FROM (VALUES ('far_rows', 2), ('far_rows', 30), ('answers', 2), ('answers', 20),
-                       ('answers', 300)) t (relation, k), generate_series(1, 2) seed) r
+                       ('answers', 300)) t (relation, k), generate_series(1, 2) seed
+         WHERE k < 300 OR seed = 1) r
  GROUP BY relation, k ORDER BY relation, k;
 SELECT k, max(ratio) <= 1 + 1e-9 AS never_worse
   FROM (SELECT k, found('answers', k, 'thorough', seed)
                   / found('answers', k, 'balanced', seed) AS ratio
-          FROM (VALUES (2), (20), (300)) t (k), generate_series(1, 2) seed) r
+          FROM (VALUES (2), (20), (300)) t (k), generate_series(1, 2) seed
+         WHERE k < 300 OR seed = 1) r
  GROUP BY k ORDER BY k;
 
 -- A thorough search of groups is never worse, either.

@@ -39,7 +39,7 @@ sanitized()
 
 fresh() { sanitized tools/with-server.sh perl "$@"; }
 
-piece_tap() { SERVER_CONFIG= SLOWNESS=5 sanitized "$make" -s prove && echo "ok tap"; }
+piece_tap() { SERVER_CONFIG= SLOWNESS=5 PAGES_IN_ORDER=1 sanitized "$make" -s prove && echo "ok tap"; }
 piece_random() { fresh test/soak/random_calls.pl --calls "${LENGTH:-2000000}" --seed "$seed" --jobs "$jobs"; }
 
 piece_values()

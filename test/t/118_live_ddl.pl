@@ -1,9 +1,9 @@
 # Random DDL on followed tables while others write: a reader of a live sketch gets that of the
-# present rows, to the bit, or an error that says it is lost. DDL_STEPS (300), DDL_SEED (1);
+# present rows, to the bit, or an error that says it is lost. DDL_STEPS (150), DDL_SEED (1);
 # DDL_VERBOSE prints the progress, and each step if it is 2.
 use FastclustTest;
 
-my ($steps, $seed) = ($ENV{DDL_STEPS} // 300, $ENV{DDL_SEED} // 1);
+my ($steps, $seed) = ($ENV{DDL_STEPS} // 150, $ENV{DDL_SEED} // 1);
 srand $seed;
 my $server = FastclustTest->new(extension => 1, config => "max_connections = 30\ndeadlock_timeout = 100ms\n");
 my $version = $server->query('SHOW server_version_num');

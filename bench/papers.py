@@ -35,7 +35,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = HERE + '/papers.csv'
 PAGE = HERE + '/../docs/papers.md'
 COLUMNS = ('paper', 'place', 'setting', 'printed', 'unit', 'data', 'here', 'default', 'verdict', 'reason')
-MODULES = (papers_quickmeans, papers_compressive, papers_shift, papers_kernel)
+PAPERS = [module.paper for module in (papers_quickmeans, papers_compressive, papers_shift, papers_kernel)]
 # unit: (better direction, tolerance, whether the tolerance is a share of the printed value)
 UNITS = {
     'count': ('lower', 0.05, True),         # numbers of values
@@ -103,11 +103,11 @@ def write_page(rows):
     """Writes the tables between the marks of docs/papers.md."""
     with open(PAGE) as file:
         page = file.read()
-    for module in MODULES:
-        begin, end = f'<!-- table {module.PAPER} -->\n', f'<!-- end {module.PAPER} -->'
+    for paper in PAPERS:
+        begin, end = f'<!-- table {paper.name} -->\n', f'<!-- end {paper.name} -->'
         lines = ['| printed in | setting | printed | here | default | verdict |\n', '| --- | --- | --- | --- | --- | --- |\n']
         for row in rows:
-            if row['paper'] == module.PAPER:
+            if row['paper'] == paper.name:
                 verdict = row['verdict'] + (f": {row['reason']}" if row['reason'] else '')
                 lines.append('| ' + ' | '.join(cell(t) for t in (row['place'], row['setting'], row['printed'], row['here'], row['default'], verdict)) + ' |\n')
         page = page[:page.index(begin) + len(begin)] + ''.join(lines) + page[page.index(end):]
@@ -130,11 +130,11 @@ def main():
         rows = list(csv.DictReader(file))
     recorded = {(row['paper'], row['place']): row['verdict'] for row in rows}
     bad = 0
-    for module in MODULES:
-        module.begin(cursor, args)
-        for part in module.PARTS:
+    for paper in PAPERS:
+        paper.cursor, paper.args = cursor, args
+        for part in paper.parts:
             if not args.only or part.__name__ in args.only.split(','):
-                bad += measure(part, [row for row in rows if row['paper'] == module.PAPER], time.perf_counter())
+                bad += measure(part, [row for row in rows if row['paper'] == paper.name], time.perf_counter())
     for row in rows:
         before = recorded[row['paper'], row['place']]
         if not row['verdict'] or row['verdict'] not in VERDICTS or (row['verdict'] == 'not reproduced' and not row['reason']):
@@ -149,9 +149,8 @@ def main():
             out.writeheader()
             out.writerows(rows)
         write_page(rows)
-    for module in MODULES + (None,):
-        name = module.PAPER if module else 'All'
-        print(f'{name}: ' + ', '.join(f'{count} {verdict}' for verdict, count in counts([row for row in rows if not module or row['paper'] == name]).items()))
+    for name in [paper.name for paper in PAPERS] + ['All']:
+        print(f'{name}: ' + ', '.join(f'{count} {verdict}' for verdict, count in counts([row for row in rows if name in (row['paper'], 'All')]).items()))
     sys.exit(bad > 0)
 
 

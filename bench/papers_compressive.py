@@ -14,24 +14,13 @@ from sklearn.metrics import adjusted_rand_score
 import decoders
 import tables
 from decoders import decoded, load, reference, sketch_with
+from paper_parts import Paper
 from quality import sse
 
-PAPER = 'Compressive K-means'
-PARTS = []
+paper = Paper('Compressive K-means')
 GAUSSIAN_SEEDS = 3
 SPECTRAL_SEEDS = 5
 STARTS = {'Range': 'range', 'Sample': 'sample', 'K++': 'kmeans++'}
-cursor = args = None
-
-
-def begin(its_cursor, its_args):
-    global cursor, args
-    cursor, args = its_cursor, its_args
-
-
-def part(measure):
-    PARTS.append(measure)
-    return measure
 
 
 def adapted_radii(rng, count):
@@ -93,7 +82,7 @@ def starts_of(x, k, seed):
     return {name: (sse(x, ckm(k, seed, init)), sse(x, kmeans(x, k, init, seed))) for name, init in STARTS.items()}
 
 
-@part
+@paper.part
 def gaussian_starts():
     """Fig. 1 on Gaussian data: K = n = 10, N = 300,000."""
     found, default = [], []
@@ -110,7 +99,7 @@ def gaussian_starts():
         yield f'Fig. 1, Gaussian data: SSE of CKM, Range over {name}', mean['Range'][0] / mean[name][0], None
 
 
-@part
+@paper.part
 def frequencies():
     """Fig. 2: the smallest m / (K n) with a mean RSE below 2, 30,000 rows."""
     ratios = (1, 1.5, 2, 2.5, 3, 4, 5, 6)
@@ -135,12 +124,12 @@ def frequencies():
             yield f'Fig. 2, right, K = 10, n = {n}: m/(Kn) where the relative SSE falls below 2', *below
 
 
-@part
+@paper.part
 def digits():
     """Fig. 1 and 3 on spectral features of MNIST, N1 = 70,000."""
-    if not args.data:
+    if not paper.args.data:
         return
-    x, classes = tables.loader(args.data).mnist_spectral()
+    x, classes = tables.loader(paper.args.data).mnist_spectral()
     x = x.astype(np.float32)
     load(x)
 
@@ -171,8 +160,8 @@ def digits():
 
 def backend_seconds():
     """Returns the CPU seconds of the session's backend."""
-    cursor.execute('SELECT pg_backend_pid()')
-    with open(f'/proc/{cursor.fetchone()[0]}/stat') as file:
+    paper.cursor.execute('SELECT pg_backend_pid()')
+    with open(f'/proc/{paper.cursor.fetchone()[0]}/stat') as file:
         fields = file.read().rsplit(')', 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
@@ -185,7 +174,7 @@ def decode_seconds(*call, **options):
     return centroids, (backend_seconds() - before) / 3
 
 
-@part
+@paper.part
 def number_of_rows():
     """Fig. 4 with N = 10^7 rows in the database. K-means of scikit-learn runs on 10^6 of them, and
     its time is multiplied by ten."""
@@ -194,11 +183,11 @@ def number_of_rows():
     for count in (100000, 10000000):
         load(some[:min(count, len(some))])
         for _ in range(count // len(some) - 1):
-            cursor.execute(f'INSERT INTO points SELECT id, x FROM points LIMIT {len(some)}')
+            paper.cursor.execute(f'INSERT INTO points SELECT id, x FROM points LIMIT {len(some)}')
         sketch_as_printed(some, 10, 1000, 0)
         taken[count] = *decode_seconds(10, 'clompr', published=True, seed=0), *decode_seconds(10, 'auto', seed=0)
-    cursor.execute('SELECT pg_column_size(k)::float8 / pg_table_size(\'points\') FROM kept')
-    memory = cursor.fetchone()[0]
+    paper.cursor.execute('SELECT pg_column_size(k)::float8 / pg_table_size(\'points\') FROM kept')
+    memory = paper.cursor.fetchone()[0]
     before = time.process_time()
     centroids = kmeans(some, 10, 'range', 0)
     one = 10 * (time.process_time() - before)
@@ -210,4 +199,4 @@ def number_of_rows():
     yield 'Fig. 4, N = 10^7: memory of CKM relative to kmeans', memory, memory
     yield 'Fig. 4, N = 10^7: SSE of CKM relative to one run of kmeans', sse(some, here) / best, sse(some, default) / best
     yield 'Fig. 4: time of CKM given the sketch, N = 10^7 over N = 10^5', seconds / taken[100000][1], default_seconds / taken[100000][3]
-    cursor.execute('DROP TABLE points')
+    paper.cursor.execute('DROP TABLE points')

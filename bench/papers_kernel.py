@@ -11,24 +11,13 @@ import numpy as np
 
 import kernel_clustering
 import tables
+from paper_parts import Paper
 
-PAPER = 'One-pass kernel K-means'
-PARTS = []
+paper = Paper('One-pass kernel K-means')
 DISC, DEVIATION = 0.34, 0.03
 KERNEL = 'polynomial_kernel(2)'
 # The paper runs k-means with ten starts of 20 iterations.
 STARTS = {'n_init': 10, 'iterations': 20}
-cursor = args = None
-
-
-def begin(its_cursor, its_args):
-    global cursor, args
-    cursor, args = its_cursor, its_args
-
-
-def part(measure):
-    PARTS.append(measure)
-    return measure
 
 
 def rings(seed, disc=DISC, deviation=DEVIATION, n=4000):
@@ -41,13 +30,13 @@ def rings(seed, disc=DISC, deviation=DEVIATION, n=4000):
 
 def accuracy(classes, **options):
     """Returns the share of rows of table points in the right cluster, by kernel_kmeans."""
-    cursor.execute(f"""SELECT string_agg(cluster::text, ' ' ORDER BY id)
+    paper.cursor.execute(f"""SELECT string_agg(cluster::text, ' ' ORDER BY id)
         FROM kernel_kmeans('points', 'id', 'x', {KERNEL}, {classes.max() + 1}, %s)""", [json.dumps(options)])
-    return kernel_clustering.accuracy(classes, np.array(cursor.fetchone()[0].split(' '), dtype=int))
+    return kernel_clustering.accuracy(classes, np.array(paper.cursor.fetchone()[0].split(' '), dtype=int))
 
 
 def coordinates(rank, **options):
-    return kernel_clustering.embed(cursor, f"kernel_projection_agg(id, x, {KERNEL}, {rank}, '{json.dumps(options)}')")
+    return kernel_clustering.embed(paper.cursor, f"kernel_projection_agg(id, x, {KERNEL}, {rank}, '{json.dumps(options)}')")
 
 
 def judged(features, classes, rank, starts, **options):
@@ -57,15 +46,15 @@ def judged(features, classes, rank, starts, **options):
 
 
 def kmeans_accuracy(classes, starts):
-    cursor.execute(f"""SELECT string_agg(assign((SELECT kmeans_agg(x, 2, %s) FROM points), x)::text, ' ' ORDER BY id) FROM points""", [json.dumps(starts)])
-    return kernel_clustering.accuracy(classes, np.array(cursor.fetchone()[0].split(' '), dtype=int))
+    paper.cursor.execute(f"""SELECT string_agg(assign((SELECT kmeans_agg(x, 2, %s) FROM points), x)::text, ' ' ORDER BY id) FROM points""", [json.dumps(starts)])
+    return kernel_clustering.accuracy(classes, np.array(paper.cursor.fetchone()[0].split(' '), dtype=int))
 
 
 def draw(seed, disc=DISC, deviation=DEVIATION):
     """Returns method -> (error, accuracy) at the printed setting, and by default, of one draw."""
     x, classes = rings(seed, disc, deviation)
     features = kernel_clustering.square_features(x)
-    tables.copy_rows(cursor.connection, 'points', x)
+    tables.copy_rows(paper.cursor.connection, 'points', x)
     here = {'Exact Decomposition': judged(features, classes, 2, STARTS, method='exact', seed=seed),
             'Our Method': judged(features, classes, 2, {}, published=True, oversampling=10, seed=seed),
             'K-means': (0, kmeans_accuracy(classes, STARTS | {'seed': seed}))}
@@ -78,7 +67,7 @@ def draw(seed, disc=DISC, deviation=DEVIATION):
     return here, default
 
 
-@part
+@paper.part
 def table_1():
     draws = [draw(seed) for seed in range(50)]
     here, default = ({name: np.mean([d[which][name] for d in draws], 0) for name in draws[0][0]} for which in (0, 1))
@@ -104,21 +93,21 @@ def table_1():
 
 def random_vectors(oversampling, published):
     """Returns the number of random vectors of the one pass at rank 2, with the probes."""
-    cursor.execute(f"""SELECT (d ->> 'columns')::int + (d ->> 'probes')::int
+    paper.cursor.execute(f"""SELECT (d ->> 'columns')::int + (d ->> 'probes')::int
         FROM (SELECT describe(kernel_projection_agg(id, x, {KERNEL}, 2, %s)) AS d FROM points) p""",
                    [json.dumps({'oversampling': oversampling, 'published': published})])
-    return cursor.fetchone()[0]
+    return paper.cursor.fetchone()[0]
 
 
 def segmentation():
-    x, classes = tables.labelled_set(args.data, 'image_segmentation', 'l2')
-    tables.copy_rows(cursor.connection, 'points', x.astype(np.float32))
+    x, classes = tables.labelled_set(paper.args.data, 'image_segmentation', 'l2')
+    tables.copy_rows(paper.cursor.connection, 'points', x.astype(np.float32))
     return kernel_clustering.square_features(x.astype(np.float32)), classes
 
 
-@part
+@paper.part
 def figure_3():
-    if not args.data:
+    if not paper.args.data:
         return
     features, classes = segmentation()
     exact = judged(features, classes, 2, STARTS, method='exact')
@@ -153,14 +142,14 @@ def nuclear_norm(features, y):
 
 
 def clusters_of(rank, **options):
-    cursor.execute(f"""SELECT string_agg(cluster::text, ' ' ORDER BY id)
+    paper.cursor.execute(f"""SELECT string_agg(cluster::text, ' ' ORDER BY id)
         FROM kernel_kmeans('points', 'id', 'x', {KERNEL}, 7, %s)""", [json.dumps(options | {'rank': rank})])
-    return np.array(cursor.fetchone()[0].split(' '), dtype=int)
+    return np.array(paper.cursor.fetchone()[0].split(' '), dtype=int)
 
 
-@part
+@paper.part
 def theorem_1():
-    if not args.data:
+    if not paper.args.data:
         return
     features, _ = segmentation()
     best = min(spread(features, clusters_of(190, method='exact', n_init=100, seed=seed)) for seed in range(3))
@@ -181,10 +170,10 @@ def kilobytes(n, **options):
     return kernel_clustering.peak_of(f"kernel_projection_agg(id, x, {KERNEL}, 2, '{json.dumps(options)}')", n)
 
 
-@part
+@paper.part
 def memory():
     x, _ = rings(0, n=40000)
-    tables.copy_rows(cursor.connection, 'points', x)
+    tables.copy_rows(paper.cursor.connection, 'points', x)
     n = 20000
     ours = {oversampling: kilobytes(n, published=True, oversampling=oversampling) for oversampling in (5, 10)}
     default = {oversampling: kilobytes(n, oversampling=oversampling) for oversampling in (5, 10)}
@@ -197,11 +186,10 @@ def memory():
 def main():
     """Prints the accuracies on discs and rings of several radii and deviations."""
     import psycopg2
-    global cursor
     connection = psycopg2.connect('')
     connection.autocommit = True
-    cursor = connection.cursor()
-    cursor.execute('SET search_path = public, fastclust; SET client_min_messages = warning')
+    paper.cursor = connection.cursor()
+    paper.cursor.execute('SET search_path = public, fastclust; SET client_min_messages = warning')
     for disc in (0.2, 0.25, 0.3, 0.32, 0.34, 0.36, 0.4, 0.5):
         for deviation in (0.03, 0.05, 0.1):
             draws = [draw(seed, disc, deviation)[0] for seed in range(10)]

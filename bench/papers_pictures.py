@@ -109,8 +109,8 @@ def main():
     connection.autocommit = True
     cursor = decoders.cursor = connection.cursor()
     cursor.execute('SET search_path = public, fastclust; SET client_min_messages = warning; SET max_parallel_workers_per_gather = 0')
-    papers_compressive.begin(cursor, args)
-    papers_shift.begin(cursor, args)
+    for paper in (papers_compressive.paper, papers_shift.paper):
+        paper.cursor, paper.args = cursor, args
     sigma_picture(args.docs + '/papers-sigma.svg')
     starts_picture(args.docs + '/papers-starts.svg', args.data)
 

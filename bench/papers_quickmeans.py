@@ -16,10 +16,9 @@ import assignment
 import nystroem
 import rows
 import tables
+from paper_parts import Paper
 
-PAPER = 'QuicK-means'
-PARTS = []
-cursor = args = None
+paper = Paper('QuicK-means')
 ITERATIONS = 10
 CLASSES = 100           # classes of the blobs whose rows train and test the SVM
 SVM_ROWS = 20000
@@ -30,33 +29,23 @@ FIGURE = {'k-means': (2.25, 1.41, 1.36, 1.34, 1.31, 1.306), 'sparsity 2': (2.25,
           'sparsity 3': (2.21, 1.51, 1.455, 1.43, 1.40, 1.392), 'sparsity 5': (2.24, 1.46, 1.405, 1.38, 1.355, 1.345)}
 
 
-def begin(its_cursor, its_args):
-    global cursor, args
-    cursor, args = its_cursor, its_args
-
-
-def part(measure):
-    PARTS.append(measure)
-    return measure
-
-
 def value(query, *values):
-    cursor.execute(query, values)
-    return cursor.fetchone()[0]
+    paper.cursor.execute(query, values)
+    return paper.cursor.fetchone()[0]
 
 
 # ---- data ----
 
 def load_rows(name, train, test):
     """Creates the tables of training and test rows, and forgets the operators of other rows."""
-    tables.copy_rows(cursor.connection, name, train.astype(np.float32))
-    tables.copy_rows(cursor.connection, 'asked', test.astype(np.float32))
-    cursor.execute('DROP TABLE IF EXISTS bench_rows, ops; CREATE TABLE bench_rows AS SELECT id, x FROM asked WHERE id < 100;'
+    tables.copy_rows(paper.cursor.connection, name, train.astype(np.float32))
+    tables.copy_rows(paper.cursor.connection, 'asked', test.astype(np.float32))
+    paper.cursor.execute('DROP TABLE IF EXISTS bench_rows, ops; CREATE TABLE bench_rows AS SELECT id, x FROM asked WHERE id < 100;'
                    'CREATE TABLE ops (name text PRIMARY KEY, op fastop, map kernel_map)')
 
 
 def mnist():
-    x, y = tables.loader(args.data).mnist()
+    x, y = tables.loader(paper.args.data).mnist()
     asked = slice(60000, None, 10000 // QUERIES)    # the first half of the test rows is harder
     load_rows('digits', x[:60000], x[asked])
     return x[:60000].astype(np.float32), y[:60000], x[asked].astype(np.float32), y[asked]
@@ -65,8 +54,8 @@ def mnist():
 # ---- training ----
 
 def keep(name, query, *values):
-    cursor.execute('DELETE FROM ops WHERE name = %s', (name,))
-    cursor.execute(f'INSERT INTO ops (name, op) SELECT %s, ({query})', (name, *values))
+    paper.cursor.execute('DELETE FROM ops WHERE name = %s', (name,))
+    paper.cursor.execute(f'INSERT INTO ops (name, op) SELECT %s, ({query})', (name, *values))
 
 
 def start_of(x, k, seed):
@@ -84,19 +73,19 @@ def kmeans(table, start):
     keep_centroids('k-means', start)
     objectives = []
     for _ in range(ITERATIONS):
-        cursor.execute(f"UPDATE ops SET op = (s).next FROM (SELECT lloyd_step_agg((SELECT op FROM ops WHERE name = 'k-means'), x) AS s FROM {table}) q "
+        paper.cursor.execute(f"UPDATE ops SET op = (s).next FROM (SELECT lloyd_step_agg((SELECT op FROM ops WHERE name = 'k-means'), x) AS s FROM {table}) q "
                        "WHERE name = 'k-means' RETURNING (s).sse")
-        objectives.append(cursor.fetchone()[0])
+        objectives.append(paper.cursor.fetchone()[0])
     return objectives
 
 
 def learn(name, table, k, **options):
     """Keeps the operator of QK-means. Returns the objectives of the iterations."""
-    cursor.execute(f"DROP TABLE IF EXISTS log; CREATE TABLE log AS SELECT iteration, objective, op, empty FROM qkmeans_log('{table}', 'x', %s, %s)",
+    paper.cursor.execute(f"DROP TABLE IF EXISTS log; CREATE TABLE log AS SELECT iteration, objective, op, empty FROM qkmeans_log('{table}', 'x', %s, %s)",
                    (k, json.dumps(options)))
     keep(name, 'SELECT op FROM log ORDER BY iteration DESC LIMIT 1')
-    cursor.execute('SELECT objective FROM log ORDER BY iteration')
-    return [row[0] for row in cursor.fetchall()]
+    paper.cursor.execute('SELECT objective FROM log ORDER BY iteration')
+    return [row[0] for row in paper.cursor.fetchall()]
 
 
 def learn_all(table, x, k, seed, sparsity=2, iterations=ITERATIONS):
@@ -114,14 +103,14 @@ def values_of(name):
 # ---- what an operator is used for ----
 
 def labels(name, table):
-    cursor.execute(f'SELECT assign((SELECT op FROM ops WHERE name = %s), x) FROM {table} ORDER BY id', (name,))
-    return np.array([row[0] for row in cursor.fetchall()])
+    paper.cursor.execute(f'SELECT assign((SELECT op FROM ops WHERE name = %s), x) FROM {table} ORDER BY id', (name,))
+    return np.array([row[0] for row in paper.cursor.fetchall()])
 
 
 def seconds_a_row(expression, copies=20):
     """Returns CPU seconds of an expression for a row, without reading the row."""
-    read = rows.seconds(cursor, 'count(x)', copies, 3)
-    return (rows.seconds(cursor, f'count({expression})', copies, 3) - read) / copies / 100
+    read = rows.seconds(paper.cursor, 'count(x)', copies, 3)
+    return (rows.seconds(paper.cursor, f'count({expression})', copies, 3) - read) / copies / 100
 
 
 def assign_seconds(name):
@@ -136,9 +125,9 @@ def search(name, table, x, y, queries, classes):
     """Returns (accuracy, CPU seconds) of the search for the nearest row in the bucket of each query:
     the server finds the buckets, and numpy searches them."""
     of_row = labels(name, table)
-    before = rows.backend_seconds(cursor)
+    before = rows.backend_seconds(paper.cursor)
     of_query = labels(name, 'asked')
-    taken = rows.backend_seconds(cursor) - before
+    taken = rows.backend_seconds(paper.cursor) - before
     buckets = {bucket: np.flatnonzero(of_row == bucket) for bucket in np.unique(of_row)}
     held = {bucket: (x[found], (x[found] ** 2).sum(1)) for bucket, found in buckets.items()}
     right = 0
@@ -151,11 +140,11 @@ def search(name, table, x, y, queries, classes):
 
 
 def make_map(name, gamma):
-    cursor.execute('UPDATE ops SET map = nystroem(op, rbf_kernel(%s)) WHERE name = %s', (gamma, name))
+    paper.cursor.execute('UPDATE ops SET map = nystroem(op, rbf_kernel(%s)) WHERE name = %s', (gamma, name))
 
 
 def features(name, table, where='true'):
-    return tables.read_vectors(cursor.connection, f"SELECT kernel_features((SELECT map FROM ops WHERE name = '{name}'), x)::real[] FROM {table} WHERE {where} ORDER BY id")
+    return tables.read_vectors(paper.cursor.connection, f"SELECT kernel_features((SELECT map FROM ops WHERE name = '{name}'), x)::real[] FROM {table} WHERE {where} ORDER BY id")
 
 
 def error_of(name, table, kernel):
@@ -230,7 +219,7 @@ def statistics(place, d, y, classes):
 
 # ---- parts ----
 
-@part
+@paper.part
 def blobs():
     """Table 2 and supplement F on blobs."""
     from sklearn.datasets import make_blobs
@@ -255,11 +244,11 @@ def blobs():
     yield from growth('blobs', 'Blobs', 128, (256, 512), True)
 
 
-@part
+@paper.part
 def digits():
     """Table 2 and supplement F on MNIST."""
     x, y, queries, classes = mnist()
-    yield from statistics('MNIST', x.shape[1], y, tables.loader(args.data).mnist()[1][60000:])
+    yield from statistics('MNIST', x.shape[1], y, tables.loader(paper.args.data).mnist()[1][60000:])
     gamma = 1 / nystroem.mean_distance(x.astype(float))
     kernel = nystroem.kernel_matrix(x[:SAMPLE].astype(float), gamma)
     for k in (10, 16, 30):
@@ -293,18 +282,18 @@ def hierarchical(sparsity):
     keep('inside', "SELECT factorize(op, 'hierarchical', %s) FROM ops WHERE name = 'start'", json.dumps({'published': True, 'sparsity': sparsity}))
     taken = 0
     for _ in range(ITERATIONS):
-        cursor.execute("DROP TABLE IF EXISTS step; CREATE TABLE step AS SELECT (s).next AS op, (s).sse FROM (SELECT lloyd_step_agg((SELECT op FROM ops WHERE name = 'inside'), x) AS s FROM digits) q")
-        before = rows.backend_seconds(cursor)
+        paper.cursor.execute("DROP TABLE IF EXISTS step; CREATE TABLE step AS SELECT (s).next AS op, (s).sse FROM (SELECT lloyd_step_agg((SELECT op FROM ops WHERE name = 'inside'), x) AS s FROM digits) q")
+        before = rows.backend_seconds(paper.cursor)
         keep('inside', "SELECT factorize(op, 'hierarchical', %s) FROM step", json.dumps({'published': True, 'sparsity': sparsity}))
-        taken += rows.backend_seconds(cursor) - before
+        taken += rows.backend_seconds(paper.cursor) - before
     return value('SELECT sse FROM step'), taken / ITERATIONS
 
 
 def step_seconds(sparsity):
     """Returns the CPU seconds of palm4MSA of the same means."""
-    before = rows.backend_seconds(cursor)
-    cursor.execute("SELECT factorize(op, 'palm4msa', %s) FROM step", (json.dumps({'published': True, 'sparsity': sparsity}),))
-    return rows.backend_seconds(cursor) - before
+    before = rows.backend_seconds(paper.cursor)
+    paper.cursor.execute("SELECT factorize(op, 'palm4msa', %s) FROM step", (json.dumps({'published': True, 'sparsity': sparsity}),))
+    return rows.backend_seconds(paper.cursor) - before
 
 
 def rise(run):
@@ -321,7 +310,7 @@ def figure_1(x, seed=0):
     return runs
 
 
-@part
+@paper.part
 def objectives():
     """Figs. 1 and 5."""
     x = mnist()[0]
@@ -346,14 +335,14 @@ def objectives():
             yield 'Suppl. E, time of hierarchical / palm4MSA', taken / step_seconds(2), None
 
 
-@part
+@paper.part
 def transform():
     """Fig. 2: the Hadamard matrix of order 32, from its product of two-by-two butterflies."""
     h = np.ones((1, 1))
     while len(h) < 32:
         h = np.block([[h, h], [h, -h]])
-    cursor.execute('DROP TABLE IF EXISTS hadamard; CREATE TABLE hadamard (id int, x real[])')
-    cursor.executemany('INSERT INTO hadamard VALUES (%s, %s)', [(i, row.tolist()) for i, row in enumerate(h)])
+    paper.cursor.execute('DROP TABLE IF EXISTS hadamard; CREATE TABLE hadamard (id int, x real[])')
+    paper.cursor.executemany('INSERT INTO hadamard VALUES (%s, %s)', [(i, row.tolist()) for i, row in enumerate(h)])
     described = {}
     for name, options in (('published', {'published': True}), ('default', {'sparsity': 2})):
         described[name] = value("SELECT describe(factorize((SELECT fastop_agg(x ORDER BY id) FROM hadamard), 'hierarchical', %s))", json.dumps(options))
@@ -361,11 +350,11 @@ def transform():
     yield 'Fig. 2, relative error', described['published']['relative_error'], described['default']['relative_error']
 
 
-@part
+@paper.part
 def products():
     """Figs. 3 and 4: a square product of log2(D) random factors against the dense matrix."""
     for d in (256, 1024, 2048, 4096):
-        taken = {s: assignment.measure(args.programs + '/kernel', d, d, s) for s in (2, 4, 8)}
+        taken = {s: assignment.measure(paper.args.programs + '/kernel', d, d, s) for s in (2, 4, 8)}
         for s in (2, 4, 8):
             yield f'Fig. 3, D={d}, sparsity level {s} / dense', taken[s]['batch'] / taken[s]['sgemm'], None
         for s in (2, 4):
@@ -374,19 +363,19 @@ def products():
                 yield f'Fig. 4, D={d}, sparsity {s}, 500 vectors / dense', taken[s]['batch'] / taken[s]['sgemm'], None
 
 
-@part
+@paper.part
 def complexity():
     """Supplement A: a sweep of palm4MSA takes O(AB (log^2 A + log B))."""
     taken = {}
     for side in (256, 512, 1024):
         x = np.random.default_rng(side).standard_normal((side, side)).astype(np.float32)
-        tables.copy_rows(cursor.connection, 'square', x)
-        cursor.execute('DROP TABLE IF EXISTS target; CREATE TABLE target AS SELECT fastop_agg(x ORDER BY id) AS op FROM square')
+        tables.copy_rows(paper.cursor.connection, 'square', x)
+        paper.cursor.execute('DROP TABLE IF EXISTS target; CREATE TABLE target AS SELECT fastop_agg(x ORDER BY id) AS op FROM square')
         seconds = {2: np.inf, 22: np.inf}
         for sweeps in 3 * list(seconds):
-            before = rows.backend_seconds(cursor)
-            cursor.execute("SELECT factorize(op, 'palm4msa', %s) FROM target", (json.dumps({'published': True, 'iterations': sweeps, 'tolerance': 0}),))
-            seconds[sweeps] = min(seconds[sweeps], rows.backend_seconds(cursor) - before)
+            before = rows.backend_seconds(paper.cursor)
+            paper.cursor.execute("SELECT factorize(op, 'palm4msa', %s) FROM target", (json.dumps({'published': True, 'iterations': sweeps, 'tolerance': 0}),))
+            seconds[sweeps] = min(seconds[sweeps], rows.backend_seconds(paper.cursor) - before)
         taken[side] = (seconds[22] - seconds[2]) / 20
     for side in (512, 1024):
         yield f'Suppl. A, time of a sweep, A = B = {side} / A = B = {side // 2}', taken[side] / taken[side // 2], None
@@ -424,8 +413,8 @@ def main():
     arguments = parser.parse_args()
     connection = psycopg2.connect('')
     connection.autocommit = True
-    begin(connection.cursor(), arguments)
-    cursor.execute('CREATE EXTENSION IF NOT EXISTS fastclust; SET search_path = public, fastclust; SET client_min_messages = warning')
+    paper.cursor, paper.args = connection.cursor(), arguments
+    paper.cursor.execute('CREATE EXTENSION IF NOT EXISTS fastclust; SET search_path = public, fastclust; SET client_min_messages = warning')
     draw(figure_1(mnist()[0]), arguments.docs)
 
 

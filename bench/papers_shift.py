@@ -9,27 +9,16 @@ import numpy as np
 import decoders
 import tables
 from decoders import decode, decoded, load, over_sigma, reference, sketch_with
+from paper_parts import Paper
 from papers_compressive import backend_seconds
 
-PAPER = 'Sketch and shift'
-PARTS = []
+paper = Paper('Sketch and shift')
 SEEDS = 8
 SIGMAS = [.03, .05, .1, .2, .3, .5, .8]
 WIDE = [.05, .1, .2, .3, .5, .8]
 SPECTRAL = [.8, 1.0, 1.15, 1.3, 1.6, 2.0, 2.6]    # 0.2 to 0.65 of the deviation of the rows
 MATCHES = 1.1    # an RSE below this is as good as Lloyd
 ROWS = 100000
-cursor = args = None
-
-
-def begin(its_cursor, its_args):
-    global cursor, args
-    cursor, args = its_cursor, its_args
-
-
-def part(measure):
-    PARTS.append(measure)
-    return measure
 
 
 def published(decoder, **options):
@@ -57,7 +46,7 @@ def size(rse, limit=MATCHES):
     return np.isfinite(matching(rse, limit)).sum()
 
 
-@part
+@paper.part
 def plane():
     """Fig. 1: three clusters in the plane."""
     x = tables.three_clusters(2, ROWS, 0)
@@ -78,9 +67,9 @@ def field(m, sigma, side=121):
     """Returns the axis of a square grid in [-1, 1]^2 and the density of a sketch of the points on it."""
     axis = np.linspace(-1, 1, side)
     sketch_with(f"sketch_spec(2, {m}, {sigma}, 'gaussian', 0)")
-    cursor.execute('SELECT density(k, ARRAY[-1 + 2.0 * i / %s, -1 + 2.0 * j / %s]::float8[]) FROM kept, generate_series(0, %s) i, generate_series(0, %s) j ORDER BY i, j',
+    paper.cursor.execute('SELECT density(k, ARRAY[-1 + 2.0 * i / %s, -1 + 2.0 * j / %s]::float8[]) FROM kept, generate_series(0, %s) i, generate_series(0, %s) j ORDER BY i, j',
                    (side - 1,) * 4)
-    return axis, np.array(cursor.fetchall(), dtype=float).reshape(side, side)
+    return axis, np.array(paper.cursor.fetchall(), dtype=float).reshape(side, side)
 
 
 def maxima(axis, f):
@@ -97,7 +86,7 @@ def maxima(axis, f):
     return np.stack([axis[i + 1], axis[j + 1]], axis=1)[order], inner[i, j][order]
 
 
-@part
+@paper.part
 def correlation():
     """Fig. 2 and 3: the correlation function of the set of Fig. 1, on a grid of 121 x 121 points."""
     load(tables.three_clusters(2, ROWS, 0))
@@ -124,7 +113,7 @@ def correlation():
     yield 'Fig. 3(a), share of starts that the mean shift takes to a centroid', (np.linalg.norm(ends[:, None] - centers[None], axis=2).min(1) < .095).mean(), None
 
 
-@part
+@paper.part
 def residuals():
     """Fig. 4: the fourth atom of three clusters, with points and with Gaussians, m = 1000, sigma 0.1."""
     load(tables.three_clusters(2, ROWS, 0))
@@ -132,8 +121,8 @@ def residuals():
     for seed in range(SEEDS):
         sketch_with(f"sketch_spec(2, 1000, 0.1, 'gaussian', {seed})")
         for model, values in found.items():
-            cursor.execute(f"SELECT centroid, weight FROM kept, decode(k, 4, 'shift', '{{\"published\": true, \"rounds\": 4, \"model\": \"{model}\", \"seed\": {seed}}}') ORDER BY cluster")
-            rows = cursor.fetchall()
+            paper.cursor.execute(f"SELECT centroid, weight FROM kept, decode(k, 4, 'shift', '{{\"published\": true, \"rounds\": 4, \"model\": \"{model}\", \"seed\": {seed}}}') ORDER BY cluster")
+            rows = paper.cursor.fetchall()
             c = np.array([row[0] for row in rows])
             values.append((np.linalg.norm(c[:3] - c[3], axis=1).min(), rows[3][1]))
     apart = .99    # smallest distance of two clusters
@@ -142,7 +131,7 @@ def residuals():
     yield 'Fig. 4(b), Gaussians over Diracs: weight of the fourth atom', gaussian[1] / dirac[1], None
 
 
-@part
+@paper.part
 def six_dimensions():
     """Fig. 5 and 6: three clusters in six dimensions."""
     x = tables.three_clusters(6, ROWS, 0)
@@ -164,7 +153,7 @@ def six_dimensions():
     yield 'Fig. 6: sigmas as good as Lloyd, m = 1000 less m = 200', total[1000] - total[200], None
 
 
-@part
+@paper.part
 def models():
     """Fig. 7: points against Gaussians, clusters far apart and near, L = 1000."""
     choices = {'Diracs': published('shift', starts=1000), 'Gaussians': published('shift', starts=1000, model='gaussian')}
@@ -180,12 +169,12 @@ def models():
         yield f'Fig. 7, right, m = {m}: smallest sigma as good as Lloyd, Gaussians over Diracs', min(matching(rse[True, m, 'Gaussians'])) / min(matching(rse[True, m, 'Diracs'])), None
 
 
-@part
+@paper.part
 def digits():
     """Fig. 8: spectral features of MNIST."""
-    if not args.data:
+    if not paper.args.data:
         return
-    x, k = tables.real_sets(args.data)['mnist_spectral']()
+    x, k = tables.real_sets(paper.args.data)['mnist_spectral']()
     load(x)
     clompr, auto = published('clompr'), ('auto', {})
     choices = {f'L = {count}': published('shift', starts=count) for count in (10, 100, 1000)}
@@ -210,7 +199,7 @@ def digits():
     yield 'Sect. 5.3: time of Algorithm 2, L = 1000 over L = 100', seconds['L = 1000'] / seconds['L = 100'], None
 
 
-@part
+@paper.part
 def dimensions():
     """Fig. 9: the number of starts with a mean RSE below 1.5, two clusters, m = 10 d, 10 sketches."""
     for panel, sigma in (('a', .2), ('b', .3)):

@@ -20,6 +20,7 @@ from paper_parts import Paper
 
 paper = Paper('QuicK-means')
 ITERATIONS = 10
+RUNS = (1, 2, 3, 4, 0)  # seeds of the runs on MNIST; five, as in the paper
 CLASSES = 100           # classes of the blobs whose rows train and test the SVM
 SVM_ROWS = 20000
 QUERIES = 1000
@@ -41,7 +42,7 @@ def load_rows(name, train, test):
     tables.copy_rows(paper.cursor.connection, name, train.astype(np.float32))
     tables.copy_rows(paper.cursor.connection, 'asked', test.astype(np.float32))
     paper.cursor.execute('DROP TABLE IF EXISTS bench_rows, ops; CREATE TABLE bench_rows AS SELECT id, x FROM asked WHERE id < 100;'
-                   'CREATE TABLE ops (name text PRIMARY KEY, op fastop, map kernel_map)')
+                         'CREATE TABLE ops (name text PRIMARY KEY, op fastop, map kernel_map)')
 
 
 def mnist():
@@ -74,7 +75,7 @@ def kmeans(table, start):
     objectives = []
     for _ in range(ITERATIONS):
         paper.cursor.execute(f"UPDATE ops SET op = (s).next FROM (SELECT lloyd_step_agg((SELECT op FROM ops WHERE name = 'k-means'), x) AS s FROM {table}) q "
-                       "WHERE name = 'k-means' RETURNING (s).sse")
+                             "WHERE name = 'k-means' RETURNING (s).sse")
         objectives.append(paper.cursor.fetchone()[0])
     return objectives
 
@@ -82,7 +83,7 @@ def kmeans(table, start):
 def learn(name, table, k, **options):
     """Keeps the operator of QK-means. Returns the objectives of the iterations."""
     paper.cursor.execute(f"DROP TABLE IF EXISTS log; CREATE TABLE log AS SELECT iteration, objective, op, empty FROM qkmeans_log('{table}', 'x', %s, %s)",
-                   (k, json.dumps(options)))
+                         (k, json.dumps(options)))
     keep(name, 'SELECT op FROM log ORDER BY iteration DESC LIMIT 1')
     paper.cursor.execute('SELECT objective FROM log ORDER BY iteration')
     return [row[0] for row in paper.cursor.fetchall()]
@@ -253,7 +254,7 @@ def digits():
     kernel = nystroem.kernel_matrix(x[:SAMPLE].astype(float), gamma)
     for k in (10, 16, 30):
         runs = []
-        for seed in (1, 0):
+        for seed in RUNS:
             learn_all('digits', x, k, seed)
             runs.append(judge('digits', k, seed, (x, y, queries, classes), kernel, gamma, 10, draws=5))
         yield from used('digits', f'MNIST K={k}', k, runs, False)
@@ -268,12 +269,15 @@ def digits():
     yield 'Table 2, MNIST, 1NN accuracy, Ball-tree', (y[exact] == classes).mean(), None
     for k in (10, 16, 30):
         for sparsity in (3, 5):
-            learn('published', 'digits', k, published=True, sparsity=sparsity)
-            learn('default', 'digits', k, sparsity=sparsity)
-            for name in ('published', 'default'):
-                make_map(name, gamma)
+            errors = {'published': [], 'default': []}
+            for seed in RUNS:
+                learn('published', 'digits', k, published=True, sparsity=sparsity, seed=seed)
+                learn('default', 'digits', k, sparsity=sparsity, seed=seed)
+                for name in errors:
+                    make_map(name, gamma)
+                    errors[name].append(error_of(name, 'digits', kernel))
             yield f'Suppl. F, MNIST K={k}, number of parameters, sparsity {sparsity}', values_of('published'), values_of('default')
-            yield f'Suppl. F, MNIST K={k}, error, QK-means sparsity {sparsity}', error_of('published', 'digits', kernel), error_of('default', 'digits', kernel)
+            yield f'Suppl. F, MNIST K={k}, error, QK-means sparsity {sparsity}', np.mean(errors['published']), np.mean(errors['default'])
 
 
 def hierarchical(sparsity):

@@ -61,8 +61,8 @@ def verdict_of(printed, unit, here):
     return 'reproduced' if abs(gain) <= allowed * (1 + 1e-9) else 'exceeded' if gain > 0 else 'not reproduced'
 
 
-def shown(value):
-    return '' if value is None or value == '' else f'{float(value):.4g}'
+def shown(value, unit):
+    return '' if value is None or value == '' else f'{float(value):.0f}' if unit == 'count' and float(value) >= 1e4 else f'{float(value):.4g}'
 
 
 def report(row):
@@ -84,7 +84,7 @@ def measure(part, rows, seconds):
             print(f'{place}: measured, but papers.csv has no such row', flush=True)
             continue
         row = mine[place]
-        row['here'], row['default'] = shown(here), shown(default)
+        row['here'], row['default'] = shown(here, row['unit']), shown(default, row['unit'])
         row['verdict'] = verdict_of(row['printed'], row['unit'], float(here))
         report(row)
     print(f'-- {part.__name__}: {time.perf_counter() - seconds:.0f} s', flush=True)

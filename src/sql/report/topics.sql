@@ -26,6 +26,8 @@ DECLARE
                         AND a.attname = $2
                         AND a.attnum > 0
                         AND NOT a.attisdropped);
+    named integer[] := ARRAY(SELECT g.cluster FROM given_names(version) g);
+    found jsonb := '[]';
     one record;
 BEGIN
     IF $2 IS NULL THEN
@@ -70,60 +72,65 @@ BEGIN
                    FROM rows r,
                         ts_parse((SELECT c.cfgparser FROM pg_ts_config c WHERE c.oid = $5),
                                  r.text) WITH ORDINALITY p(type, token, i)),
+             distinct_tokens AS MATERIALIZED (SELECT DISTINCT t.token FROM tokens t),
              lexemes AS MATERIALIZED (
-                 SELECT d.token, l.lexeme
-                   FROM (SELECT DISTINCT t.token FROM tokens t WHERE t.token ~ '[[:alpha:]]') d,
-                        LATERAL (SELECT min(u.lexeme) AS lexeme
-                                   FROM unnest(to_tsvector($5, d.token)) u) l
-                  WHERE l.lexeme IS NOT NULL),
-             kept AS (
-                 SELECT t.*, l.lexeme, lead(l.lexeme) OVER line AS next,
-                        lead(t.token) OVER line AS next_token
-                   FROM tokens t LEFT JOIN lexemes l USING (token)
-                  WHERE l.lexeme IS NOT NULL OR t.token ~ '[[:alnum:]]'
-                 WINDOW line AS (PARTITION BY t.id ORDER BY t.i)),
+                 SELECT d.token,
+                        CASE WHEN d.token ~ '[[:alpha:]]'
+                                 THEN (SELECT min(u.lexeme)
+                                         FROM unnest(to_tsvector($5, d.token)) u) END AS lexeme
+                   FROM distinct_tokens d
+                  WHERE d.token ~ '[[:alnum:]]'),
+             kept AS (SELECT t.*, l.lexeme FROM tokens t JOIN lexemes l USING (token)),
              words AS (
-                 SELECT k.cluster, k.token, k.lexeme FROM kept k WHERE k.lexeme IS NOT NULL
-                 UNION ALL
-                 SELECT k.cluster, concat(k.token, ' ', k.next_token), concat(k.lexeme, ' ', k.next)
+                 SELECT k.cluster, k.token, k.lexeme, count(*) AS n
                    FROM kept k
-                  WHERE $6 AND k.lexeme IS NOT NULL AND k.next IS NOT NULL),
+                  WHERE k.lexeme IS NOT NULL
+                  GROUP BY 1, 2, 3
+                 UNION ALL
+                 SELECT k.cluster, concat(k.token, ' ', k.next_token), concat(k.lexeme, ' ', k.next),
+                        count(*)
+                   FROM (SELECT k.*, lead(k.lexeme) OVER line AS next,
+                                lead(k.token) OVER line AS next_token
+                           FROM kept k
+                         WINDOW line AS (PARTITION BY k.id ORDER BY k.i)) k
+                  WHERE $6 AND k.lexeme IS NOT NULL AND k.next IS NOT NULL
+                  GROUP BY 1, 2, 3),
              counts AS (
-                 SELECT w.cluster, w.lexeme, count(*) AS n,
-                        mode() WITHIN GROUP (ORDER BY w.token) AS word
+                 SELECT w.cluster, w.lexeme, sum(w.n)::bigint AS n,
+                        (array_agg(w.token ORDER BY w.n DESC, w.token))[1] AS word
                    FROM words w
                   GROUP BY 1, 2),
              typical_words AS (
                  SELECT c.cluster, c.word,
                         row_number() OVER (
-                            PARTITION BY c.cluster ORDER BY c.n * ln(1 + c.mean / c.f) DESC,
+                            PARTITION BY c.cluster ORDER BY c.n * ln(1 + c.mean / c.f::float8) DESC,
                             c.word) AS place
                    FROM (SELECT c.*, sum(c.n) OVER (PARTITION BY c.lexeme) AS f,
-                                sum(c.n) OVER () / (
+                                sum(c.n) OVER ()::float8 / (
                                     SELECT count(DISTINCT cluster) FROM rows) AS mean
                            FROM counts c) c)
-        SELECT c.cluster,
-               (SELECT array_agg(t.word ORDER BY t.place) FROM typical_words t
-                 WHERE t.cluster = c.cluster AND t.place <= $7) AS words,
-               (SELECT array_agg(r.text ORDER BY r.place) FROM rows r
-                 WHERE r.cluster = c.cluster AND r.place <= 3) AS texts
+        SELECT c.cluster, w.words, n.texts
           FROM unnest(cluster_numbers($4)) c(cluster)
+          LEFT JOIN (SELECT t.cluster, array_agg(t.word ORDER BY t.place) AS words
+                       FROM typical_words t WHERE t.place <= $7 GROUP BY 1) w USING (cluster)
+          LEFT JOIN (SELECT r.cluster, array_agg(r.text ORDER BY r.place) AS texts
+                       FROM rows r WHERE r.place <= 3 GROUP BY 1) n USING (cluster)
          ORDER BY 1$query$,
                     source.x, $2, source.rows)
             USING version.center, version.scale, version.map, version.operator, used,
                   COALESCE($5, false), $3
     LOOP
-        IF one.words IS NOT NULL
-           AND NOT EXISTS (SELECT FROM given_names(version) g WHERE g.cluster = one.cluster) THEN
+        IF one.words IS NOT NULL AND NOT COALESCE(one.cluster = ANY (named), false) THEN
             PERFORM name_cluster($1, one.cluster, left(array_to_string(one.words[:3], ', '), 200),
                                  CASE WHEN $4 IS NOT NULL THEN version.group_value END);
         END IF;
-        cluster := one.cluster;
-        top_words := one.words;
-        texts := one.texts;
-        name := (SELECT n.name FROM version_names(version) n WHERE n.cluster = one.cluster);
-        RETURN NEXT;
+        found := found || to_jsonb(one);
     END LOOP;
+    RETURN QUERY
+    SELECT f.cluster, n.name, f.words, f.texts
+      FROM jsonb_to_recordset(found) f(cluster integer, words text[], texts text[])
+      LEFT JOIN version_names(version) n USING (cluster)
+     ORDER BY 1;
 END
 $$;
 COMMENT ON FUNCTION fastclust.name_topics IS

@@ -39,7 +39,7 @@ INSERT INTO calls VALUES
 	('is_live_group(s, dc, sp, ds)'), ('joined_clusters(op, ARRAY[0, one, two, two])'), ('kernel_features(map, x)'), ('l2_distance(x, x)'), ('labelled_features(version)'),
 	('live_difference(s, s)'), ('live_tables(relation)'), ('means(s)'), ('model_encoder(rows_name)'), ('model_hint(name)'),
 	('model_operator(name)'), ('model_spec(name)'), ('moments(s)'), ('moved_columns(ds, counts, counts, s, s, half, one, true)'), ('name_hint(name, ARRAY[rows_name], none)'),
-	('nearest(op, x, two)'), ('null_name(e, one)'), ('nystroem(landmarks, kernel, two)'), ('rescaled_operator(op, center, scale, zeros, ones)'), ('option_help(trained)'),
+	('nearest(op, x, two)'), ('null_name(e, one)'), ('arc_in_words(e, one, 0, 1)'), ('cyclic_mean(e, one, center)'), ('nystroem(landmarks, kernel, two)'), ('rescaled_operator(op, center, scale, zeros, ones)'), ('option_help(trained)'),
 	('place_key(ctid)'), ('polynomial_kernel(two, half, half)'), ('predict(name, x)'), ('predict(rows_name, r)'), ('predict(name, half, half, half)'),
 	('predict_all(name, x, two)'), ('predict_columns(name, half, half, half)'), ('predict_distance(name, x)'), ('predict_distance_columns(name, half, half, half)'),
 	('predict_name(name, x)'), ('predict_path(name, x)'), ('predict_probabilities(name, x)'),

@@ -705,10 +705,8 @@ test_constants(void)
  * fields are refused or harmless.
  */
 static void
-test_damage(void)
+check_damage(const fc_encoder_header *header, size_t size)
 {
-	size_t		size;
-	fc_encoder_header *header = learned(false, &size);
 	uint8_t    *bytes = unit_alloc(size, 1);
 	fc_encoder_header *damaged = (fc_encoder_header *) bytes;
 	size_t		found = 0;
@@ -735,6 +733,81 @@ test_damage(void)
 		CHECK(fc_encoder_check(header, size - less) == FC_EFORMAT, "%zu missing bytes are accepted", less);
 }
 
+static void
+test_damage(void)
+{
+	size_t		size;
+	fc_encoder_header *header = learned(false, &size);
+
+	check_damage(header, size);
+}
+
+/* ---- cyclic columns ---- */
+
+/*
+ * Hours around midnight, and weekdays from 1 to 7 of a time zone: both
+ * coordinates together have variance 1 and mean 0, values a period apart are
+ * equal, and the mean direction is in the range of the sample.
+ */
+static void
+test_cyclic(void)
+{
+	static const fc_feature_name names[2] = {{.name = "hour",.name_length = 4}, {.name = "at",.name_length = 2,.type = "Europe/Berlin",.type_length = 13}};
+	fc_learner	learners[2];
+	fc_sample	sample = {learners, names, 2, 1000, 0};
+	fc_arena	arena = unit_arena();
+	fc_encoder_choice choice;
+	fc_encoder_header *header;
+	fc_encoder	encoder;
+	fc_feature_cell cells[2] = {{.kind = FC_CELL_NUMBER}, {.kind = FC_CELL_NUMBER}};
+	double		x[4];
+	double		sum[4] = {0};
+	double		squares[2] = {0};
+	size_t		bad;
+
+	for (int f = 0; f < 2; f++)
+	{
+		learners[f] = fc_learner_start(f == 0 ? FC_FEATURE_NUMBER : FC_FEATURE_TIMESTAMP, false, FC_SCALING_STANDARD, FC_NULLS_IMPUTE, 1.0 + f, 8);
+		learners[f].cycle = f == 0 ? FC_CYCLE_PERIOD : FC_CYCLE_WEEK;
+		learners[f].period = f == 0 ? 24.0 : 7.0;
+		learners[f].sums = unit_alloc(2, sizeof(fc_exact_sum));
+		learners[f].squares = unit_alloc(2, sizeof(fc_exact_sum));
+		for (int i = 0; i < 1000; i++)
+			fc_learn_number(&learners[f], f == 0 ? fmod(19.0 + i % 9, 24.0) : 1 + i % 3 * 3);
+	}
+	CHECK(fc_encoder_choose(&sample, &arena, &choice, &bad) == FC_OK, "the encoder cannot be chosen");
+	header = unit_alloc(choice.size, 1);
+	fc_encoder_write(&sample, &choice, unit_work(), header);
+	CHECK(fc_encoder_check(header, choice.size) == FC_OK, "the encoder is not valid");
+	check_damage(header, choice.size);
+	encoder = prepared(header);
+	CHECK(encoder.dim == 4 && encoder.feature[1].range[0] == 1.0f && encoder.feature[1].range[1] == 7.0f, "%zu dimensions", encoder.dim);
+	for (int i = 0; i < 1000; i++)
+	{
+		cells[0].number = 19.0 + i % 9 + 24.0 * (i % 5 - 2);
+		cells[1].number = 1 + i % 3 * 3 + 7.0 * (i % 4);
+		fc_encode(&encoder, 0, 2, cells, x);
+		fc_rescale_rows(x, 1, 4, encoder.center, encoder.scale, x);
+		for (int j = 0; j < 4; j++)
+		{
+			sum[j] += x[j] / 1000;
+			squares[j / 2] += x[j] * x[j] / 1000;
+		}
+	}
+	for (int j = 0; j < 4; j++)
+		CHECK(fabs(sum[j]) < 1e-9, "mean %d is %g", j, sum[j]);
+	CHECK(fabs(squares[0] - 1.0) < 1e-9 && fabs(squares[1] - 4.0) < 1e-9, "variances %.12g %.12g", squares[0], squares[1]);
+	CHECK(fabs(fc_value_of_angle(&encoder.feature[0], encoder.fill) - 23.0) < 0.01, "the mean hour is %g", fc_value_of_angle(&encoder.feature[0], encoder.fill));
+	fc_angle(7.0 + 1e-9, 7.0, x);
+	CHECK(fabs(fc_value_of_angle(&encoder.feature[1], x) - 7.0) < 1e-6, "day 7 is %g", fc_value_of_angle(&encoder.feature[1], x));
+	fc_angle(8.0 - 1e-7, 7.0, x);
+	CHECK(fc_value_of_angle(&encoder.feature[1], x) == 1.0, "day 8 is %.9g", fc_value_of_angle(&encoder.feature[1], x));
+	CHECK(fc_in_period(-1e-30, 24.0) == 0.0 && fc_in_period(-1.0, 24.0) == 23.0, "-1 is %g", fc_in_period(-1.0, 24.0));
+	((fc_encoder_feature *) encoder.feature)->cycle = FC_CYCLE_WEEK;
+	fc_encoder_digest(header, choice.size, header->digest);
+	CHECK(fc_encoder_check(header, choice.size) == FC_EFORMAT, "the week of a number is accepted");
+}
+
 int
 main(void)
 {
@@ -752,5 +825,6 @@ main(void)
 	test_single_vector();
 	test_constants();
 	test_damage();
+	test_cyclic();
 	return unit_finish();
 }

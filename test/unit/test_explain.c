@@ -102,7 +102,7 @@ make_planted(size_t n, size_t d, size_t k, uint64_t seed)
 	for (size_t i = 0; i < n * d; i++)
 		p.x[i] = fc_rng_uniform(&rng);
 	for (size_t j = 0; j < d; j++)
-		p.axes[j] = (fc_axis) {FC_AXIS_NUMBER, (uint32_t) j};
+		p.axes[j] = (fc_axis) {.kind = FC_AXIS_NUMBER,.column = (uint32_t) j};
 	p.rows = (fc_labelled) {p.x, p.labels, p.axes, n, d, k};
 	return p;
 }
@@ -219,6 +219,37 @@ test_planted_rules(void)
 				  tree.nodes[i].threshold.shown, tree.nodes[i].axis);
 	tree = learn(&p, 1, &arena);
 	CHECK(kept(&tree, &p.rows, 0) < 0.9, "one condition suffices for planted rules of two");
+}
+
+/*
+ * Three arcs of a day, one of them around midnight: the circle is cut between
+ * two of them, so that each arc is one range and one leaf.
+ */
+static void
+test_circle(void)
+{
+	planted		p = make_planted(3000, 1, 3, 2);
+	fc_arena	arena = unit_arena();
+	fc_rule_tree tree;
+	double	   *hour = unit_alloc(3000, sizeof(double));
+	double		cut;
+	size_t		wrong = 0;
+
+	for (size_t i = 0; i < 3000; i++)
+	{
+		hour[i] = p.x[i] *= 24.0;
+		p.labels[i] = p.x[i] >= 22.0 || p.x[i] < 5.0 ? 0 : p.x[i] < 12.0 ? 1 : 2;
+	}
+	p.axes[0].period = 24.0;
+	fc_cut_circle(p.x, p.labels, 3000, 3, &p.axes[0], &arena);
+	cut = p.axes[0].cut;
+	CHECK(fabs(cut - 22.0) < 0.1 || fabs(cut - 5.0) < 0.1 || fabs(cut - 12.0) < 0.1, "the cut is at %g", cut);
+	for (size_t i = 0; i < 3000; i++)
+		wrong += p.x[i] > -cut || p.x[i] <= -cut - 24.0 || (-p.x[i] != hour[i] && -p.x[i] != hour[i] + 24.0);
+	CHECK(wrong == 0, "%zu values are out of range", wrong);
+	tree = learn(&p, 1, &arena);
+	CHECK(fc_rules_leaves(&tree, unit_alloc(tree.count, sizeof(uint32_t))) == 3, "the arcs do not have three leaves");
+	CHECK(kept(&tree, &p.rows, 0) > 0.998, "the arcs are not found");
 }
 
 /*
@@ -455,6 +486,7 @@ main(void)
 {
 	test_thresholds();
 	test_planted_rules();
+	test_circle();
 	test_columns();
 	test_size();
 	test_short_rules();

@@ -179,6 +179,52 @@ fc_signed_log(double x)
 	return copysign(log1p(fabs(x)), x);
 }
 
+double
+fc_in_period(double x, double period)
+{
+	double		rest = fmod(x, period);
+
+	if (rest < 0.0)
+		rest += period;
+	return rest < period ? rest : 0.0;
+}
+
+void
+fc_angle(double x, double period, double to[2])
+{
+	double		angle = 2.0 * M_PI * (fc_in_period(x, period) / period);
+
+	to[0] = cos(angle);
+	to[1] = sin(angle);
+}
+
+/* Distance from the end of a period, in periods, that is a rounding error. */
+#define ANGLE_ERROR	1e-6
+
+double
+fc_value_of_angle(const fc_encoder_feature *feature, const double mean[2])
+{
+	double		period = feature->period;
+	double		low = feature->range[0];
+	double		x;
+
+	if ((low >= 0.0 && feature->range[1] < period) ||
+		feature->range[1] - low > period)
+		low = 0.0;
+	x = fc_in_period(atan2(mean[1], mean[0]) / (2.0 * M_PI) * period - low,
+					 period);
+	return low + (x < (1.0 - ANGLE_ERROR) * period ? x : 0.0);
+}
+
+void
+fc_encode_number(const fc_encoder_feature *feature, double x, double *to)
+{
+	if (feature->cycle != FC_CYCLE_NONE)
+		fc_angle(x, feature->period, to);
+	else
+		*to = feature->log ? fc_signed_log(x) : x;
+}
+
 static void
 encode_text(const fc_encoder *encoder, size_t i, const fc_feature_cell *cell,
 			double *raw)
@@ -204,7 +250,7 @@ fc_encode(const fc_encoder *encoder, size_t first, size_t count,
 		switch (cell->kind)
 		{
 			case FC_CELL_NUMBER:
-				*to = feature->log ? fc_signed_log(cell->number) : cell->number;
+				fc_encode_number(feature, cell->number, to);
 				break;
 			case FC_CELL_TEXT:
 				encode_text(encoder, i, cell, to);
@@ -330,6 +376,38 @@ path_fits(walk *at, const fc_encoder_feature *feature, size_t first,
 	return true;
 }
 
+bool
+fc_has_cycle(fc_feature_kind kind, fc_cycle cycle)
+{
+	static const uint8_t cycles[FC_FEATURE_ANY] = {
+		[FC_FEATURE_NUMBER] = 1 << FC_CYCLE_PERIOD,
+		[FC_FEATURE_DATE] = 1 << FC_CYCLE_WEEK | 1 << FC_CYCLE_YEAR,
+		[FC_FEATURE_TIMESTAMP] = 1 << FC_CYCLE_DAY | 1 << FC_CYCLE_WEEK |
+		1 << FC_CYCLE_YEAR,
+		[FC_FEATURE_INTERVAL] = 1 << FC_CYCLE_PERIOD | 1 << FC_CYCLE_DAY
+	};
+
+	return kind < FC_FEATURE_ANY && cycle <= FC_CYCLE_YEAR &&
+		(cycles[kind] >> cycle & 1) != 0;
+}
+
+/*
+ * Returns true if the cycle of a feature fits its kind, and has a period and a
+ * range.
+ */
+static bool
+cycle_fits(const fc_encoder_feature *feature)
+{
+	if (feature->cycle == FC_CYCLE_NONE)
+		return feature->period == 0.0 && feature->range[0] == 0.0f &&
+			feature->range[1] == 0.0f;
+	return fc_has_cycle((fc_feature_kind) feature->kind, (fc_cycle) feature->cycle) &&
+		!feature->log &&
+		feature->period > 0.0 && isfinite(feature->period) &&
+		isfinite(feature->range[0]) && isfinite(feature->range[1]) &&
+		feature->range[0] <= feature->range[1];
+}
+
 static bool
 settings_fit(const fc_encoder *encoder, const fc_encoder_feature *feature)
 {
@@ -338,9 +416,9 @@ settings_fit(const fc_encoder *encoder, const fc_encoder_feature *feature)
 		feature->nulls <= FC_NULLS_ERROR && feature->other <= 1 &&
 		feature->missing <= 1 &&
 		(!feature->log || feature->kind == FC_FEATURE_NUMBER ||
-		 feature->kind == FC_FEATURE_INTERVAL) &&
+		 feature->kind == FC_FEATURE_INTERVAL) && cycle_fits(feature) &&
 		fc_zero_padding((const char *) feature->padding,
-						(const char *) &feature->weight) &&
+						(const char *) &feature->period) &&
 		feature->weight >= FC_MIN_COLUMN_WEIGHT &&
 		feature->weight <= FC_MAX_COLUMN_WEIGHT && feature->nulls_seen >= 0 &&
 		feature->nulls_seen <= encoder->rows;
@@ -358,7 +436,8 @@ dimensions_fit(walk *at, const fc_encoder_feature *feature)
 						 feature->missing
 						 : feature->kind == FC_FEATURE_VECTOR
 						 ? feature->width
-						 : 1 + (size_t) feature->missing);
+						 : (feature->cycle != FC_CYCLE_NONE ? 2 : 1) +
+						 (size_t) feature->missing);
 
 	if (feature->first != at->dim || feature->width != width || width < 1 ||
 		width > at->encoder->dim - at->dim ||
@@ -397,8 +476,8 @@ features_fit(walk *at)
 }
 
 /*
- * Returns true if only categories of columns have a type, and only types a
- * collation.
+ * Returns true if only categories of columns have a type, only types have a
+ * collation, and only cyclic timestamps have a time zone.
  */
 static bool
 types_fit(walk *at)
@@ -408,9 +487,12 @@ types_fit(walk *at)
 		const fc_encoder_feature *feature = &at->encoder->feature[i];
 		bool		typed = feature->type_length > 0;
 
-		if ((typed && (feature->kind != FC_FEATURE_CATEGORY ||
-					   feature->path_length > 0)) ||
-			(!typed && feature->collation_length > 0) ||
+		bool		zoned = (feature->kind == FC_FEATURE_TIMESTAMP &&
+							 feature->cycle != FC_CYCLE_NONE);
+
+		if ((typed && !zoned && (feature->kind != FC_FEATURE_CATEGORY ||
+								 feature->path_length > 0)) ||
+			((!typed || zoned) && feature->collation_length > 0) ||
 			!takes_text(at, feature->type_start, feature->type_length) ||
 			!takes_text(at, feature->collation_start,
 						feature->collation_length))

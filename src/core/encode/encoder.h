@@ -7,9 +7,11 @@
  * log(1 + |x|) with `log`), the elements of the vector, or 1 at the category
  * of the value and 0 at the other categories of the feature. A category
  * missing from the sample becomes `other`, or all zeros if there is no such
- * dimension. A NULL has the raw coordinates `fill`. Its indicator, the last
- * dimension of a feature with `missing`, is 1 for a NULL and 0 otherwise.
- * Scaled coordinates are (raw - center) / scale.
+ * dimension. A cyclic feature has the cosine and the sine of the angle
+ * 2 pi x / period, so that its values go round. A NULL has the raw
+ * coordinates `fill`. Its indicator, the last dimension of a feature with
+ * `missing`, is 1 for a NULL and 0 otherwise. Scaled coordinates are (raw -
+ * center) / scale.
  *
  * A category is stored as its text. Values of a type whose equal values may
  * have several texts are found by the equality of that type, whose name the
@@ -61,6 +63,17 @@ typedef enum fc_feature_kind
 	 */
 	FC_FEATURE_ANY
 } fc_feature_kind;
+
+/* Cycle of a feature whose values go round. */
+typedef enum fc_cycle
+{
+	FC_CYCLE_NONE,
+	FC_CYCLE_PERIOD,			/* a number, or seconds of an interval */
+	FC_CYCLE_DAY,				/* seconds since midnight */
+	FC_CYCLE_WEEK,				/* days since Monday for a date; else seconds
+								 * since the Monday's midnight */
+	FC_CYCLE_YEAR				/* days since 1 January in a year of 366 days */
+} fc_cycle;
 
 typedef enum fc_scaling
 {
@@ -121,9 +134,14 @@ typedef struct fc_encoder_feature
 	uint32_t	width;
 	uint32_t	first_category;
 	uint32_t	categories;
-	uint32_t	type_start;		/* offset of the name of the type whose
-								 * equality finds categories */
-	uint32_t	type_length;	/* 0: categories are found by their texts */
+
+	/*
+	 * offset of the name of the type whose equality finds categories, or of
+	 * the time zone of a cyclic timestamp with time zone
+	 */
+	uint32_t	type_start;
+	uint32_t	type_length;	/* 0: categories are found by their texts; no
+								 * time zone */
 	uint32_t	collation_start;	/* offset of the name of the collation */
 	uint32_t	collation_length;	/* 0: the type has no collation */
 	uint8_t		kind;
@@ -133,8 +151,15 @@ typedef struct fc_encoder_feature
 	uint8_t		other;			/* 1: a categorical feature has one more
 								 * dimension, for unknown values */
 	uint8_t		missing;		/* 1: the last dimension indicates NULL */
-	uint8_t		padding[6];		/* always 0 */
-	uint32_t	reserved[4];	/* always 0 */
+	uint8_t		cycle;			/* fc_cycle */
+	uint8_t		padding[5];		/* always 0 */
+	double		period;			/* 0: the feature is not cyclic */
+
+	/*
+	 * bounds of the values of a cyclic feature in the sample, rounded
+	 * outwards
+	 */
+	float		range[2];
 	double		weight;
 	int64_t		nulls_seen;		/* number of rows of the sample with a NULL */
 } fc_encoder_feature;
@@ -175,6 +200,9 @@ typedef struct fc_encoder
 	const uint32_t *slot;		/* hash slots: index of a category in its
 								 * feature, plus 1; 0: empty */
 } fc_encoder;
+
+/* Returns true if a feature of this kind can have this cycle. */
+bool		fc_has_cycle(fc_feature_kind kind, fc_cycle cycle);
 
 /*
  * Returns the number of dimensions of a feature without its indicator of
@@ -311,6 +339,30 @@ typedef struct fc_feature_cell
 
 /* Returns sign(x) log(1 + |x|). */
 double		fc_signed_log(double x);
+
+/*
+ * Returns the value in [0, period) that differs from x by a multiple of the
+ * period.
+ */
+double		fc_in_period(double x, double period);
+
+/* Writes the cosine and the sine of 2 pi x / period to `to`. */
+void		fc_angle(double x, double period, double to[2]);
+
+/*
+ * Returns the value of a cyclic feature whose cosine and sine are in the
+ * direction of `mean`: in the range of the sample if that is no longer than a
+ * period, else in [0, period).
+ */
+double		fc_value_of_angle(const fc_encoder_feature *feature,
+							  const double mean[2]);
+
+/*
+ * Writes the raw coordinates of a number, but not its indicator of NULL, to
+ * `to`.
+ */
+void		fc_encode_number(const fc_encoder_feature *feature, double x,
+							 double *to);
 
 /*
  * Encodes `count` features of a row from feature `first` on into raw, which

@@ -160,8 +160,19 @@ add_number(fc_learner *learner, double x)
 void
 fc_learn_number(fc_learner *learner, double x)
 {
+	double		angle[2];
+
 	learner->numbers++;
-	add_number(learner, learner->log ? fc_signed_log(x) : x);
+	if (learner->cycle == FC_CYCLE_NONE)
+	{
+		add_number(learner, learner->log ? fc_signed_log(x) : x);
+		return;
+	}
+	fc_angle(x, learner->period, angle);
+	add_element(learner, 0, angle[0]);
+	add_element(learner, 1, angle[1]);
+	learner->range[0] = fmin(learner->range[0], x);
+	learner->range[1] = fmax(learner->range[1], x);
 }
 
 void
@@ -252,6 +263,12 @@ choose_feature(const fc_learner *learner, bool alone, fc_arena *arena,
 		feature->kind != FC_FEATURE_VECTOR;
 	if (feature->kind == FC_FEATURE_VECTOR)
 		feature->width = learner->width;
+	if (scalar && feature->kind != FC_FEATURE_BOOLEAN &&
+		learner->cycle != FC_CYCLE_NONE)
+	{
+		feature->cycle = learner->cycle;
+		feature->width = 2;
+	}
 	feature->each = alone && feature->kind == FC_FEATURE_VECTOR &&
 		feature->scaling == FC_SCALING_STANDARD;
 	if (feature->scaling == FC_SCALING_DEFAULT)

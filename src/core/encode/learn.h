@@ -11,6 +11,9 @@
  *     categories  the most frequent texts or values; the share p of the rows
  *                 in each dimension, `other` and `missing` included; one scale
  *                 (fc_category_scale)
+ *     cyclic      the means of cosine and sine; one scale, the root of the sum
+ *                 of their variances, so that the column counts as much as a
+ *                 standardised number
  *     vectors     the mean of each element; one scale, the root of the sum of
  *                 the elements' variances, or each element's own standard
  *                 deviation for a single column with scaling standard
@@ -75,6 +78,11 @@ typedef struct fc_learner
 {
 	fc_feature_kind kind;
 	bool		log;
+	fc_cycle	cycle;			/* applies to numbers, dates, times and
+								 * intervals */
+	double		period;
+	double		range[2];		/* bounds of the values of a cyclic feature;
+								 * infinite before the first value */
 	fc_scaling	scaling;
 	fc_nulls	nulls;
 	double		weight;
@@ -85,8 +93,9 @@ typedef struct fc_learner
 	int64_t		nulls_seen;
 	size_t		width;			/* number of elements of a vector; 0: no
 								 * vector seen */
-	fc_exact_sum *sums;			/* sums, one per element of a vector or one
-								 * for numbers; zeroed by the caller */
+	fc_exact_sum *sums;			/* sums, one per element of a vector, two for
+								 * a cyclic feature or one for numbers; zeroed
+								 * by the caller */
 	fc_exact_sum *squares;		/* sums of squares, as many as sums */
 	fc_frequent_items values;	/* distinct numbers, for robust scaling */
 	fc_frequent_items categories;	/* distinct texts or values; for
@@ -105,6 +114,10 @@ fc_learner_start(fc_feature_kind kind, bool log, fc_scaling scaling,
 			.nulls = nulls,
 			.weight = weight,
 			.max_categories = max_categories,
+			.range =
+		{
+			INFINITY, -INFINITY
+		},
 			.values =
 		{
 			.texts = false
@@ -170,6 +183,7 @@ typedef struct fc_feature_choice
 	size_t		categories;
 	bool		other;
 	bool		missing;
+	fc_cycle	cycle;
 	fc_scaling	scaling;
 	bool		each;			/* true if each element of a vector has its
 								 * own scale */

@@ -75,7 +75,7 @@ moments(encoder_writer *w, const fc_learner *learner, size_t width)
 	return sqrt(total);
 }
 
-/* Writes center, scale and fill of a number or a vector. */
+/* Writes center, scale and fill of a number, a cyclic feature or a vector. */
 static void
 write_numbers(encoder_writer *w, const fc_learner *learner,
 			  const fc_feature_choice *choice)
@@ -150,6 +150,22 @@ write_categories(encoder_writer *w, const fc_learner *learner,
 			  learner->weight);
 }
 
+/* Sets the cycle of a feature, whose learner has the bounds of its values. */
+static void
+write_cycle(fc_encoder_feature *feature, const fc_learner *learner)
+{
+	feature->cycle = (uint8_t) learner->cycle;
+	feature->period = learner->period;
+	if (learner->numbers == 0)
+		return;
+	feature->range[0] = (float) learner->range[0];
+	feature->range[1] = (float) learner->range[1];
+	if (feature->range[0] > learner->range[0])
+		feature->range[0] = nextafterf(feature->range[0], -INFINITY);
+	if (feature->range[1] < learner->range[1])
+		feature->range[1] = nextafterf(feature->range[1], INFINITY);
+}
+
 static void
 write_feature(encoder_writer *w, size_t i, const fc_feature_choice *choice)
 {
@@ -182,6 +198,8 @@ write_feature(encoder_writer *w, size_t i, const fc_feature_choice *choice)
 			.weight = learner->weight,
 			.nulls_seen = learner->nulls_seen
 	};
+	if (choice->cycle != FC_CYCLE_NONE)
+		write_cycle(feature, learner);
 	if (choice->kind == FC_FEATURE_CATEGORY)
 		write_categories(w, learner, choice);
 	else
@@ -323,7 +341,8 @@ same_feature(const fc_encoder *old, const fc_encoder_feature *a,
 				  b->type_length) &&
 		same_text(old, a->collation_start, a->collation_length, new,
 				  b->collation_start, b->collation_length) &&
-		a->kind == b->kind && a->log == b->log &&
+		a->kind == b->kind && a->log == b->log && a->cycle == b->cycle &&
+		a->period == b->period &&
 		(a->kind == FC_FEATURE_CATEGORY ||
 		 fc_feature_values(a) == fc_feature_values(b));
 }
@@ -508,6 +527,7 @@ fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
 		feature->nulls = learned->nulls;
 		feature->weight = learned->weight;
 		feature->nulls_seen = learned->nulls_seen;
+		memcpy(feature->range, learned->range, sizeof(feature->range));
 		if (feature->kind == FC_FEATURE_CATEGORY)
 			renew_categories(feature, &new, learned,
 							 equal + feature->first_category,

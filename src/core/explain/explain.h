@@ -13,7 +13,9 @@ typedef enum fc_axis_kind
 	FC_AXIS_LOG,				/* stored as sign(x) log(1 + |x|), shown as x */
 	FC_AXIS_DAYS,				/* whole days */
 	FC_AXIS_SECONDS,			/* seconds since midnight */
-	FC_AXIS_FLAG				/* 0 or 1 */
+	FC_AXIS_FLAG,				/* 0 or 1 */
+	FC_AXIS_SINE				/* second coordinate of a cyclic column, after
+								 * its cosine */
 } fc_axis_kind;
 
 typedef struct fc_threshold
@@ -123,6 +125,10 @@ typedef struct fc_axis
 	fc_axis_kind kind;
 	uint32_t	column;			/* source column; axes of the same column
 								 * count as one condition */
+	uint32_t	dimension;		/* dimension of the rows, from 0 */
+	double		period;			/* period of a cyclic axis; 0: not cyclic */
+	double		cut;			/* place where the circle is cut, in [0,
+								 * period) */
 } fc_axis;
 
 /* Rows in random order, with their labels. */
@@ -208,6 +214,16 @@ fc_split_rows(size_t n)
 }
 
 /*
+ * Cuts a cyclic axis where the labels change most, so that few clusters lie on
+ * both sides of the cut, and sets axis->cut. Replaces each value x, 0 <= x <
+ * period, by -x or -(x + period), which is above -(cut + period) and at most
+ * -cut. A range of these, lower < x <= upper, is a half-open arc of the circle,
+ * [-upper, -lower).
+ */
+void		fc_cut_circle(double *x, const int32_t *labels, size_t n, size_t k,
+						  fc_axis *axis, fc_arena *arena);
+
+/*
  * Learns a tree, allocated in the arena, from n > 0 rows. A rule tests at most
  * `conditions` columns, 1 to FC_RULES_CONDITIONS.
  */
@@ -262,7 +278,10 @@ size_t		fc_rules_conditions(const fc_rule_tree *tree, size_t leaf,
  *               KL = q log(q / p) + (1 - q) log((1 - q) / (1 - p))
  *     apart = (c - c') / s                 c' the nearest other centroid
  * For two normal distributions of equal variance KL is difference^2 / 2, so
- * that numbers and flags are measured on one scale (Kullback 1959).
+ * that numbers and flags are measured on one scale (Kullback 1959). A cyclic
+ * column has one cell, at its cosine: the difference is the length of the
+ * difference of both coordinates, divided by the root of the sum of their
+ * variances; it is negative if the shorter way from m to c is backwards.
  */
 typedef struct fc_profile_cell
 {

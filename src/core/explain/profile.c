@@ -67,6 +67,27 @@ cell_of(fc_axis_kind kind, uint32_t axis, double centroid, double mean,
 }
 
 /*
+ * Returns the cell of a cyclic column. The arguments have its cosine and sine.
+ * The value and the mean remain 0.
+ */
+static fc_profile_cell
+cyclic_cell(uint32_t axis, const double *centroid, const double *other,
+			const double *mean, const double *deviation)
+{
+	fc_profile_cell cell = {.axis = axis,.difference = NAN,.lift = NAN};
+	double		scale = hypot(deviation[0], deviation[1]);
+
+	if (!(scale > 0.0))
+		return cell;
+	cell.telling = hypot(centroid[0] - mean[0], centroid[1] - mean[1]) / scale;
+	cell.difference = copysign(cell.telling, mean[0] * centroid[1] -
+							   mean[1] * centroid[0]);
+	if (other != NULL)
+		cell.apart = hypot(centroid[0] - other[0], centroid[1] - other[1]) / scale;
+	return cell;
+}
+
+/*
  * Sorts the axes of d cells by |apart| or by `telling`, the greatest first;
  * the value of each item is an axis.
  */
@@ -97,6 +118,19 @@ fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid,
 
 	for (size_t i = 0; i < d; i++)
 	{
+		if (i + 1 < d && kinds[i + 1] == FC_AXIS_SINE)
+		{
+			unsorted[i] = cyclic_cell((uint32_t) i, centroid + i,
+									  other != NULL ? other + i : NULL,
+									  mean + i, deviation + i);
+			i++;
+			unsorted[i] = (fc_profile_cell)
+			{
+				.axis = (uint32_t) i,
+					.telling = -1.0
+			};
+			continue;
+		}
 		unsorted[i] = cell_of(kinds[i], (uint32_t) i, centroid[i], mean[i],
 							  deviation[i]);
 		unsorted[i].apart = other != NULL && deviation[i] > 0.0

@@ -19,7 +19,10 @@
 #include "pg/encode/category.h"
 #include "pg/encode/encode.h"
 
-/* Ranges lower < x[dimension] <= upper of one feature. */
+/*
+ * Ranges lower < x[dimension] <= upper of one feature, or an arc lower <= x <
+ * upper of a cyclic feature, which may go beyond the end of its period.
+ */
 typedef struct ranges
 {
 	const fc_encoder *view;
@@ -66,6 +69,13 @@ holds_at_null(const ranges *r)
 		if (feature->missing &&
 			dimension - feature->first == fc_feature_values(feature))
 			x = 1;
+		else if (feature->cycle != FC_CYCLE_NONE)
+		{
+			x = fc_value_of_angle(feature, r->view->fill + feature->first);
+			if (fc_in_period(x - r->lower[i], feature->period) >= r->upper[i] - r->lower[i])
+				return false;
+			continue;
+		}
 		else if (feature->log)
 			x = copysign(expm1(fabs(x)), x);
 		if (!(r->lower[i] < x && x <= r->upper[i]))
@@ -156,6 +166,30 @@ typed_value(const ranges *r, Oid relation, const char *name)
 }
 
 /*
+ * Returns an SQL expression for the part of a date or time that goes round,
+ * from a column of a type. The literals of text_of_cyclic_value fit it.
+ */
+static char *
+cyclic_part(const ranges *r, Oid type, const char *quoted)
+{
+	const fc_encoder_feature *feature = r->feature;
+	char	   *zone = encoder_text(r->view, feature->type_start, feature->type_length);
+	char	   *local = (feature->type_length > 0
+						 ? psprintf("(%s AT TIME ZONE %s)", quoted, quote_literal_cstr(zone))
+						 : pstrdup(quoted));
+
+	if (feature->cycle == FC_CYCLE_DAY)
+		return type == TIMEOID ? local : psprintf("%s::time", local);
+	if (feature->cycle == FC_CYCLE_YEAR)
+		return psprintf("to_char(%s%s, 'MM-DD')", local,
+						feature->kind == FC_FEATURE_DATE ? "::timestamp" : "");
+	return psprintf(feature->kind == FC_FEATURE_DATE
+					? "extract(isodow FROM %s)"
+					: "(%s - date_trunc('week', %s))",
+					local, local);
+}
+
+/*
  * Returns an SQL expression for the value of a feature as the encoder reads
  * it; for a vector, the expression is for its element with index `place`, from
  * 0.
@@ -167,6 +201,8 @@ value_of(const ranges *r, Oid relation, uint32 place)
 	const fc_encoder_column *column = &r->view->column[feature->column];
 	char	   *name = encoder_text(r->view, column->name_start, column->name_length);
 	const char *quoted = quote_identifier(name);
+	AttrNumber	number;
+	Oid			type;
 
 	if (feature->path_length > 0)
 	{
@@ -185,19 +221,18 @@ value_of(const ranges *r, Oid relation, uint32 place)
 		return OidIsValid(r->type.type)
 			? typed_value(r, relation, name)
 			: psprintf("%s::text", quoted);
+	number = get_attnum(relation, name);
+	type = (number == InvalidAttrNumber
+			? InvalidOid
+			: getBaseType(get_atttype(relation, number)));
+	if (feature->cycle > FC_CYCLE_PERIOD)
+		return cyclic_part(r, type, quoted);
 	if (feature->kind == FC_FEATURE_INTERVAL)
-		return psprintf("extract(epoch FROM %s)", quoted);
+		return psprintf("extract(epoch FROM %s%s)", quoted, type == TIMETZOID ? "::time" : "");
 	if (feature->kind == FC_FEATURE_VECTOR)
-	{
-		AttrNumber	number = get_attnum(relation, name);
-		Oid			type = (number == InvalidAttrNumber
-							? InvalidOid
-							: getBaseType(get_atttype(relation, number)));
-
 		return psprintf(OidIsValid(get_element_type(type)) ? "%s[%u]"
 						: "(%s::real[])[%u]",
 						quoted, place + 1);
-	}
 	return pstrdup(quoted);
 }
 
@@ -327,6 +362,86 @@ bound(const ranges *r, Size i, bool upper)
 }
 
 /*
+ * Maximum number of turns of an arc with values in a range of less than two
+ * periods.
+ */
+#define MAX_TURNS	4
+
+/*
+ * Returns the condition that a value is in the arc lower <= x < upper, as words
+ * or as SQL. A turn of the arc is a range of values, and the values of a
+ * sample are on a few turns. If they are on more, the condition is on the value
+ * minus a multiple of the period.
+ */
+static char *
+arc_condition(const fc_encoder_feature *feature, const char *value, double lower,
+			  double upper, bool words)
+{
+	const cyclic_kind *kind = cyclic_kind_of(feature);
+	double		period = feature->period;
+	double		low = feature->range[0];
+	double		high = feature->range[1];
+	StringInfoData turns;
+	int			count = 0;
+
+	if (high - low >= 2 * period)
+		value = psprintf(words ? "%s modulo %.12g"
+						 : "(%1$s - %2$.12g * floor(%1$s / %2$.12g::float8))",
+						 value, period);
+	if (feature->cycle != FC_CYCLE_PERIOD || high - low >= 2 * period ||
+		(low >= 0 && high < period))
+	{
+		low = 0;
+		high = period - 1e-9 * period;
+	}
+	initStringInfo(&turns);
+	for (int back = 0; back < MAX_TURNS; back++)
+	{
+		double		turn = period * (ceil((high - lower) / period) - back);
+		double		ends[2] = {lower + turn, upper + turn};
+		bool		bounded = ends[0] > low;
+
+		if (ends[0] > high || ends[1] <= low)
+			continue;
+		appendStringInfoString(&turns, count++ > 0 ? (words ? " or " : " OR ") : "");
+		for (int end = 0; end < 2; end++)
+		{
+			char	   *shown;
+
+			if (end == 0 ? !bounded : ends[1] > high)
+				continue;
+			shown = text_of_cyclic_value(kind, ends[end], true, !words);
+			appendStringInfo(&turns, "%s%s %s %s",
+							 end == 1 && bounded ? (words ? " and " : " AND ") : "",
+							 value, end == 0 ? ">=" : "<", shown);
+		}
+	}
+	return count > 1 ? psprintf("(%s)", turns.data) : turns.data;
+}
+
+/*
+ * Takes (encoder, dimension from 1, lower, upper). Returns the range of a
+ * cyclic column in words, or NULL if the dimension is of another column.
+ */
+PG_FUNCTION_INFO_V1(fastclust_arc_in_words);
+Datum
+fastclust_arc_in_words(PG_FUNCTION_ARGS)
+{
+	fc_encoder	view;
+	const fc_encoder_feature *feature;
+	char	   *words;
+
+	fc_encoder_view(ENCODER_ARG(0), &view);
+	check_count("dimension", PG_GETARG_INT32(1), 1, (int64) view.dim);
+	feature = feature_of_dimension(&view, (Size) PG_GETARG_INT32(1));
+	if (feature->cycle == FC_CYCLE_NONE)
+		PG_RETURN_NULL();
+	words = arc_condition(feature, feature_name(&view, feature), PG_GETARG_FLOAT8(2),
+						  PG_GETARG_FLOAT8(3), true);
+	PG_RETURN_TEXT_P(cstring_to_text(words));
+}
+
+/*
  * Returns the condition on a feature of numbers, times or vectors. A range of
  * its indicator of NULL, which is 0 or 1, means IS NULL or IS NOT NULL.
  */
@@ -349,6 +464,12 @@ number_condition(const ranges *r, Oid relation)
 			continue;
 		}
 		value = value_of(r, relation, (uint32) place);
+		if (r->feature->cycle != FC_CYCLE_NONE)
+		{
+			appendStringInfo(&bounds, "%s%s", bounds.len > 0 ? " AND " : "",
+							 arc_condition(r->feature, value, r->lower[i], r->upper[i], false));
+			continue;
+		}
 		if (r->lower[i] > -INFINITY)
 			appendStringInfo(&bounds, "%s%s > %s", bounds.len > 0 ? " AND " : "",
 							 value, bound(r, i, false));
@@ -359,7 +480,9 @@ number_condition(const ranges *r, Oid relation)
 	if (!known && !null)
 		return pstrdup("false");
 	return with_null(known && bounds.len > 0 ? bounds.data : NULL,
-					 value_of(r, relation, 0), null);
+					 r->feature->cycle != FC_CYCLE_NONE && r->feature->path_length == 0
+					 ? quote_identifier(column_of_feature(r->view, r->feature))
+					 : value_of(r, relation, 0), null);
 }
 
 /*
@@ -414,9 +537,7 @@ fastclust_feature_condition(PG_FUNCTION_ARGS)
 	fc_encoder_view(ENCODER_ARG(0), &view);
 	r.dimension = read_float8_array(PG_GETARG_DATUM(2), count, "dimensions");
 	check_count("dimension", (int64) r.dimension[0], 1, (int64) view.dim);
-	r.feature = view.feature;
-	while (r.feature->first + r.feature->width < (Size) r.dimension[0])
-		r.feature++;
+	r.feature = feature_of_dimension(&view, (Size) r.dimension[0]);
 	for (Size i = 1; i < r.count; i++)
 		check_count("dimension", (int64) r.dimension[i],
 					(int64) r.feature->first + 1,

@@ -4,6 +4,7 @@
 
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
+#include "pgtime.h"
 
 #include "encode/encoder.h"
 #include "pg/base/options.h"
@@ -21,6 +22,17 @@ encoder_text(const fc_encoder *view, uint32 start, uint32 length)
 	return pnstrdup(view->text +start, length);
 }
 
+/* Returns the feature that has a dimension, numbered from 1. */
+static inline const fc_encoder_feature *
+feature_of_dimension(const fc_encoder *view, Size dimension)
+{
+	const fc_encoder_feature *feature = view->feature;
+
+	while (feature->first + feature->width < dimension)
+		feature++;
+	return feature;
+}
+
 /* ---- read_value.c: the values of one column ---- */
 
 typedef enum value_source
@@ -33,8 +45,10 @@ typedef enum value_source
 	SOURCE_NUMERIC,
 	SOURCE_BOOL,
 	SOURCE_DATE,
-	SOURCE_TIMESTAMP,			/* timestamp or timestamptz */
+	SOURCE_TIMESTAMP,
+	SOURCE_TIMESTAMPTZ,
 	SOURCE_TIME,
+	SOURCE_TIMETZ,				/* the time of day in its own time zone */
 	SOURCE_INTERVAL,
 	SOURCE_TEXT,
 	SOURCE_BPCHAR,
@@ -155,6 +169,50 @@ extern json_path path_of_feature(const char *column, const char *path);
 extern fc_feature_kind read_json(const Jsonb *jsonb, const json_path *path,
 								 bool as_text, fc_feature_cell *cell);
 
+/* ---- cycle.c: values of cyclic columns ---- */
+
+/*
+ * Returns a time zone by its name. Raises an error, which names the column
+ * unless it is NULL, if there is no such zone.
+ */
+extern pg_tz *named_zone(const char *name, const char *column);
+
+/* Returns the period of a day, week or year, in the unit of its values. */
+extern double period_of_cycle(fc_cycle cycle, fc_feature_kind kind);
+
+/*
+ * Replaces a date or time in a cell by its value in the cycle (fc_cycle). The
+ * zone is that of the encoder, for timestamps with time zone.
+ */
+extern void make_cyclic(const value_reader *reader, fc_cycle cycle, pg_tz *zone,
+						fc_feature_cell *cell);
+
+/* How values of a cyclic column are shown. */
+typedef struct cyclic_kind
+{
+	const char *name;
+	fc_cycle	cycle;
+	bool		date;			/* true: values are whole days of a week */
+} cyclic_kind;
+
+#define FC_CYCLIC_KINDS	5
+
+extern const cyclic_kind cyclic_kinds[FC_CYCLIC_KINDS];
+extern const cyclic_kind *cyclic_kind_of(const fc_encoder_feature *feature);
+
+/*
+ * Returns a value as text, such as 23:10, Tuesday 09:30, 3 January, or as an
+ * SQL literal for the expression of rules. Rounds it to the minute or the day,
+ * unless `exact` is true.
+ */
+extern char *text_of_cyclic_value(const cyclic_kind *kind, double x, bool exact, bool literal);
+
+/*
+ * Returns the value of a cyclic column in the direction of a mean of its two
+ * coordinates; NaN if the values are spread all around.
+ */
+extern double cyclic_mean(const fc_encoder_feature *feature, const double mean[2]);
+
 /* ---- read_row.c: rows as records, or as listed columns ---- */
 
 /* What finds the category that equals a text (category.c). */
@@ -180,6 +238,8 @@ typedef struct prepared_encoder
 	fc_feature_cell *cells;		/* cells of the current row, one per feature */
 	category_finder *finders;	/* one per feature; NULL: all categories are
 								 * found by their texts */
+
+	pg_tz	  **zones;			/* time zone of each feature; NULL without one */
 
 	/*
 	 * dimension of each column whose numbers are copied unchanged; -1 for
@@ -324,6 +384,9 @@ typedef struct feature_options
 	bool		log_by_name;	/* true if log or robust was set for this
 								 * column by name */
 	bool		robust_by_name;
+	bool		cyclic;
+	fc_cycle	cycle;			/* FC_CYCLE_NONE: by the type of the column */
+	double		period;			/* period of FC_CYCLE_PERIOD */
 	fc_scaling	scaling;
 	fc_nulls	nulls;
 	double		weight;
@@ -335,6 +398,8 @@ typedef struct encoder_options
 	feature_options *feature;	/* options of the features; features of a
 								 * column are adjacent */
 	int			max_categories;
+	char	   *zone;			/* name of the time zone of cyclic columns;
+								 * NULL: the session's */
 } encoder_options;
 
 #define FC_NULLS_POLICIES	3

@@ -52,6 +52,8 @@ typedef struct learning_call_state
 	MemoryContext context;		/* owns the fields below */
 	uint64		generation;		/* number of changes of the arguments or of
 								 * the row type */
+	pg_tz	   *session_zone;	/* time zone of the session */
+	pg_tz	   *zone;			/* time zone of cyclic columns */
 	ArrayType  *columns;		/* copy of the argument; NULL until the
 								 * arguments are read */
 	Jsonb	   *options;
@@ -123,7 +125,7 @@ has_arguments(FunctionCallInfo fcinfo, const learning_call_state *call)
 							? PG_GETARG_JSONB_P(ARGUMENT_OPTIONS)
 							: NULL);
 
-	return call->columns != NULL &&
+	return call->columns != NULL && call->session_zone == session_timezone &&
 		VARSIZE(columns) == VARSIZE(call->columns) &&
 		memcmp(columns, call->columns, VARSIZE(columns)) == 0 &&
 		(options == NULL ||
@@ -146,6 +148,9 @@ read_arguments(FunctionCallInfo fcinfo, learning_call_state *call)
 		: NULL;
 	read_names(call, columns);
 	call->requested = read_encoder_options(call->names, call->count, call->options);
+	call->session_zone = session_timezone;
+	call->zone = call->requested.zone != NULL ? named_zone(call->requested.zone, NULL)
+		: session_timezone;
 	label_features(call);
 	call->record = (record_reader)
 	{
@@ -197,11 +202,52 @@ has_log(fc_feature_kind kind)
 		kind == FC_FEATURE_ANY;
 }
 
+/*
+ * Returns the cycle of a feature, and sets its period. Raises an error if a
+ * column of this type has no such cycle.
+ */
+static fc_cycle
+cycle_of_feature(const feature_options *feature, const value_reader *reader, double *period)
+{
+	fc_feature_kind kind = (reader->kind == FC_FEATURE_ANY ? FC_FEATURE_NUMBER : reader->kind);
+	bool		number = kind == FC_FEATURE_NUMBER || kind == FC_FEATURE_INTERVAL;
+	bool		date = kind == FC_FEATURE_DATE;
+	fc_cycle	cycle = feature->cycle;
+
+	if (!feature->cyclic)
+		return FC_CYCLE_NONE;
+	if (cycle == FC_CYCLE_NONE &&
+		(reader->source == SOURCE_TIME || reader->source == SOURCE_TIMETZ))
+		cycle = FC_CYCLE_DAY;
+	*period = cycle == FC_CYCLE_PERIOD ? feature->period : period_of_cycle(cycle, kind);
+	if (fc_has_cycle(kind, cycle))
+		return cycle;
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			cycle == FC_CYCLE_NONE
+			? errmsg("column \"%s\" (%s) has no period of its own", feature->name,
+					 feature_kind_name((int) kind))
+			: errmsg("option \"%s\" does not fit column \"%s\" (%s)",
+					 cycle == FC_CYCLE_PERIOD ? "period" : "cyclic", feature->name,
+					 feature_kind_name((int) kind)),
+			number || date || kind == FC_FEATURE_TIMESTAMP
+			? errhint(number ? "State its period: %s."
+					  : date ? "Name week or year: %s." : "Name day, week or year: %s.",
+					  options_for_both(column_option(number ? "period" : "cyclic",
+													 feature->name,
+													 number ? kind == FC_FEATURE_INTERVAL
+													 ? "86400" : "24"
+													 : date ? "\"week\"" : "\"day\"")))
+			: errhint("Numbers, dates, times and intervals can be cyclic."));
+	return FC_CYCLE_NONE;
+}
+
 /* Raises an error if the type of a column does not fit its options. */
 static void
-check_column(const learning_call_state *call, int column, fc_feature_kind kind)
+check_column(const learning_call_state *call, int column, const value_reader *reader)
 {
 	const feature_options *feature = &call->requested.feature[call->first[column]];
+	fc_feature_kind kind = reader->kind;
+	double		period;
 
 	if ((kind == FC_FEATURE_ANY) != (feature->path != NULL))
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -217,6 +263,7 @@ check_column(const learning_call_state *call, int column, fc_feature_kind kind)
 														 "[\"key\", \"key.of.an.object\"]"))));
 	if (feature->log_by_name && !has_log(kind))
 		reject_transform(feature, "log", kind);
+	(void) cycle_of_feature(feature, reader, &period);
 	if (feature->robust_by_name &&
 		(kind == FC_FEATURE_CATEGORY || kind == FC_FEATURE_VECTOR))
 		reject_transform(feature, "robust", kind);
@@ -242,7 +289,7 @@ find_record(learning_call_state *call, HeapTupleHeader row)
 		Form_pg_attribute attribute = TupleDescAttr(record->desc,
 													record->attribute[i]);
 
-		check_column(call, i, record->readers[i].kind);
+		check_column(call, i, &record->readers[i]);
 		call->keys[i] = (category_key)
 		{
 			.type = NULL
@@ -320,6 +367,8 @@ learner_of_options(const learning_call_state *call, Size i, int column)
 							   requested->scaling, requested->nulls,
 							   requested->weight,
 							   (uint32_t) call->requested.max_categories);
+	learner.cycle = cycle_of_feature(requested, &call->record.readers[column],
+									 &learner.period);
 	learner.categories.keyed = call->keys[column].type != NULL;
 	return learner;
 }
@@ -335,12 +384,16 @@ static fc_feature_name
 names_of_feature(const learning_call_state *call, Size i, int column)
 {
 	const category_key *key = &call->keys[column];
+	const char *type = (call->requested.feature[i].cyclic &&
+						call->record.readers[column].source == SOURCE_TIMESTAMPTZ
+						? pg_get_timezone_name(call->zone)
+						: key->type);
 
 	return (fc_feature_name)
 	{
 		call->names[column], strlen(call->names[column]),
 			call->paths[i].text, call->paths[i].length,
-			key->type, length_of_name(key->type),
+			type, length_of_name(type),
 			key->name_of_collation, length_of_name(key->name_of_collation)
 	};
 }
@@ -375,7 +428,7 @@ start_state(const learning_call_state *call, MemoryContext context)
 			*learner = learner_of_options(call, i, c);
 			if (learner->kind != FC_FEATURE_VECTOR &&
 				learner->kind != FC_FEATURE_CATEGORY)
-				take_sums(state, learner, 1);
+				take_sums(state, learner, learner->cycle != FC_CYCLE_NONE ? 2 : 1);
 			*name = names_of_feature(call, i, c);
 			name->name = keep_name(state, name->name, name->name_length);
 			name->path = keep_name(state, name->path, name->path_length);
@@ -401,7 +454,8 @@ static bool
 same_learner(const fc_learner *a, const fc_feature_name *a_name,
 			 const fc_learner *b, const fc_feature_name *b_name)
 {
-	return a->kind == b->kind && a->log == b->log && a->scaling == b->scaling &&
+	return a->kind == b->kind && a->log == b->log && a->cycle == b->cycle &&
+		a->period == b->period && a->scaling == b->scaling &&
 		a->nulls == b->nulls && a->weight == b->weight &&
 		a->max_categories == b->max_categories &&
 		same_name(a_name->name, a_name->name_length, b_name->name,
@@ -465,7 +519,12 @@ read_cells(learning_call_state *call)
 				call->kinds[i] = read_json(jsonb, &call->paths[i], false,
 										   &call->cells[i]);
 			else if (!null)
+			{
 				read_value(&record->readers[c], value, &call->cells[i]);
+				if (call->requested.feature[i].cyclic)
+					make_cyclic(&record->readers[c], call->requested.feature[i].cycle,
+								call->zone, &call->cells[i]);
+			}
 		}
 	}
 }

@@ -24,14 +24,21 @@ typedef enum transform_kind
 	TRANSFORM_STANDARD,
 	TRANSFORM_ROBUST,
 	TRANSFORM_LOG,
-	TRANSFORM_NONE
+	TRANSFORM_NONE,
+	TRANSFORM_CYCLIC
 } transform_kind;
 
 static const named_value transforms[] = {
 	{"standard", TRANSFORM_STANDARD},
 	{"robust", TRANSFORM_ROBUST},
 	{"log", TRANSFORM_LOG},
-	{"none", TRANSFORM_NONE}
+	{"none", TRANSFORM_NONE},
+	{"cyclic", TRANSFORM_CYCLIC}
+};
+static const named_value cycles[] = {
+	{"day", FC_CYCLE_DAY},
+	{"week", FC_CYCLE_WEEK},
+	{"year", FC_CYCLE_YEAR}
 };
 const named_value null_policies[FC_NULLS_POLICIES] = {
 	{"impute", FC_NULLS_IMPUTE},
@@ -69,7 +76,8 @@ set_transform(feature_options *feature, transform_kind wanted, bool by_name)
 	feature->log = wanted == TRANSFORM_LOG;
 	feature->log_by_name = by_name && wanted == TRANSFORM_LOG;
 	feature->robust_by_name = by_name && wanted == TRANSFORM_ROBUST;
-	if (wanted == TRANSFORM_STANDARD)
+	feature->cyclic = wanted == TRANSFORM_CYCLIC;
+	if (wanted == TRANSFORM_STANDARD || wanted == TRANSFORM_CYCLIC)
 		feature->scaling = FC_SCALING_STANDARD;
 	else if (wanted == TRANSFORM_ROBUST)
 		feature->scaling = FC_SCALING_ROBUST;
@@ -89,6 +97,63 @@ set_transform_of(encoder_options *options, Size first, Size last,
 		set_transform(&options->feature[i], (transform_kind) wanted, true);
 }
 
+/* Sets the cycle of a column, and its period unless its cycle has one. */
+static void
+set_cycle(encoder_options *options, Size first, Size last, fc_cycle cycle, double period)
+{
+	for (Size i = first; i < last; i++)
+	{
+		feature_options *feature = &options->feature[i];
+
+		if (feature->cycle != FC_CYCLE_NONE || feature->log_by_name || feature->robust_by_name)
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("option \"%s\" and option \"%s\" exclude each other for column \"%s\"",
+						   cycle == FC_CYCLE_PERIOD ? "period" : "cyclic",
+						   feature->cycle != FC_CYCLE_NONE ? "cyclic" : "transform",
+						   feature->name));
+		set_transform(feature, TRANSFORM_CYCLIC, true);
+		feature->cycle = cycle;
+		feature->period = period;
+	}
+}
+
+static void
+set_cyclic_of(encoder_options *options, Size first, Size last,
+			  const JsonbValue *value)
+{
+	int			cycle = choice_of_name("option \"cyclic\":", word_of("cyclic", value),
+									   cycles, lengthof(cycles));
+
+	set_cycle(options, first, last, (fc_cycle) cycle, 0);
+}
+
+/* Returns the number that an option has for a column. */
+static double
+number_of_option(const char *option, const char *column, const JsonbValue *value)
+{
+	if (value->type != jbvNumeric)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"%s\" must have a number for column \"%s\"",
+					   option, column));
+	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+											  NumericGetDatum(value->val.numeric)));
+}
+
+static void
+set_period_of(encoder_options *options, Size first, Size last,
+			  const JsonbValue *value)
+{
+	const char *column = options->feature[first].name;
+	double		period = number_of_option("period", column, value);
+
+	if (!(period > 0 && isfinite(period)))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"period\" is %.15g for column \"%s\", out of range",
+					   period, column),
+				errdetail("A period is positive and finite."));
+	set_cycle(options, first, last, FC_CYCLE_PERIOD, period);
+}
+
 static void
 set_nulls_of(encoder_options *options, Size first, Size last,
 			 const JsonbValue *value)
@@ -104,14 +169,8 @@ static void
 set_weight_of(encoder_options *options, Size first, Size last,
 			  const JsonbValue *value)
 {
-	double		weight;
+	double		weight = number_of_option("weight", options->feature[first].name, value);
 
-	if (value->type != jbvNumeric)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("option \"weight\" must have a number for column \"%s\"",
-					   options->feature[first].name));
-	weight = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
-												NumericGetDatum(value->val.numeric)));
 	if (!(weight >= FC_MIN_COLUMN_WEIGHT && weight <= FC_MAX_COLUMN_WEIGHT))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"weight\" is %.15g for column \"%s\", out of range",
@@ -124,6 +183,8 @@ set_weight_of(encoder_options *options, Size first, Size last,
 
 static const named_option by_name[] = {
 	{"transform", set_transform_of},
+	{"cyclic", set_cyclic_of},
+	{"period", set_period_of},
 	{"nulls", set_nulls_of},
 	{"weight", set_weight_of}
 };
@@ -281,11 +342,14 @@ read_encoder_options(const char *const *names, int count, Jsonb *given)
 	char	   *all_nulls = "impute";
 	const option known[] = {
 		{"categories", OPTION_INT, &options.max_categories, 1, FC_MAX_ENCODED},
+		{"cyclic", OPTION_OBJECT, NULL, 0, 0},
 		{"nulls", OPTION_TEXT_OR_OBJECT, &all_nulls, 0, 0},
 		{"paths", OPTION_OBJECT, NULL, 0, 0},
+		{"period", OPTION_OBJECT, NULL, 0, 0},
 		{"standardize", OPTION_BOOL, &standard, 0, 0},
 		{"transform", OPTION_TEXT_OR_OBJECT, &all_transform, 0, 0},
-		{"weight", OPTION_OBJECT, NULL, 0, 0}
+		{"weight", OPTION_OBJECT, NULL, 0, 0},
+		{"zone", OPTION_TEXT, &options.zone, 0, 0}
 	};
 	Size	   *first = palloc(((Size) count + 1) * sizeof(Size));
 	JsonbValue *found;
@@ -300,6 +364,16 @@ read_encoder_options(const char *const *names, int count, Jsonb *given)
 	}
 	nulls = choice_of_name("option \"nulls\":", all_nulls, null_policies,
 						   FC_NULLS_POLICIES);
+	if (all_transform != NULL && strcmp(all_transform, "cyclic") == 0)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"transform\": \"cyclic\" is for single columns"),
+				errhint("Name them: %s.",
+						options_for_both(column_option("transform", names[0], "\"cyclic\""))));
+	if (options.zone != NULL && object_of(given, "cyclic") == NULL)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"zone\" needs option \"cyclic\""));
+	if (options.zone != NULL)
+		(void) named_zone(options.zone, NULL);
 	list_features(&options, given, names, count, first);
 	for (Size i = 0; i < options.features; i++)
 	{

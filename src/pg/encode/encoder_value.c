@@ -162,6 +162,8 @@ dimension_name(const fc_encoder *view, const fc_encoder_feature *feature,
 
 	if (feature->missing && place == fc_feature_values(feature))
 		return psprintf("%s is NULL", name);
+	if (feature->cycle != FC_CYCLE_NONE)
+		return psprintf("%s(%s)", place == 0 ? "cos" : "sin", name);
 	if (feature->kind == FC_FEATURE_CATEGORY)
 		return psprintf("%s = %s", name, category_name(view, feature, place));
 	return feature->kind == FC_FEATURE_VECTOR
@@ -254,19 +256,22 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 			const fc_encoder_feature *feature = &view.feature[i];
 			bool		category = feature->kind == FC_FEATURE_CATEGORY;
 			bool		indicator = is_indicator(feature, j);
+			bool		cyclic = feature->cycle != FC_CYCLE_NONE && !indicator;
 			int			kind = indicator ? FC_FEATURE_BOOLEAN : feature->kind;
-			char	   *name = (category ? feature_name(&view, feature)
+			char	   *name = (category || cyclic ? feature_name(&view, feature)
 								: dimension_name(&view, feature, j));
 			Size		place = feature->first + j;
 			Datum		values[9] = {
 				Int32GetDatum((int32) (place + 1)),
 				CStringGetTextDatum(name),
-				CStringGetTextDatum(feature_kind_name(kind)),
+				CStringGetTextDatum(cyclic ? cyclic_kind_of(feature)->name
+									: feature_kind_name(kind)),
 				category ? CStringGetTextDatum(category_name(&view, feature, j)) : (Datum) 0,
-				CStringGetTextDatum(feature->log && !indicator ? "log" : "none"),
+				CStringGetTextDatum(cyclic ? (j == 0 ? "cosine" : "sine")
+									: feature->log && !indicator ? "log" : "none"),
 				scaled ? Float8GetDatum(view.center[place]) : (Datum) 0,
 				scaled ? Float8GetDatum(view.scale[place]) : (Datum) 0,
-				CStringGetTextDatum(dimension_name(&view, feature, j)),
+				CStringGetTextDatum(cyclic ? name : dimension_name(&view, feature, j)),
 				Int32GetDatum((int32) (feature->first + feature->width))
 			};
 			bool		isnull[9] = {
@@ -299,9 +304,7 @@ fastclust_null_name(PG_FUNCTION_ARGS)
 
 	fc_encoder_view(ENCODER_ARG(0), &view);
 	check_count("dimension", PG_GETARG_INT32(1), 1, (int64) view.dim);
-	feature = view.feature;
-	while (feature->first + feature->width < (uint32) PG_GETARG_INT32(1))
-		feature++;
+	feature = feature_of_dimension(&view, (Size) PG_GETARG_INT32(1));
 	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%s is NULL", feature_name(&view, feature))));
 }
 
@@ -389,6 +392,16 @@ append_feature(StringInfo json, const fc_encoder *view,
 					 (long long) feature->nulls_seen);
 	if (feature->kind == FC_FEATURE_CATEGORY)
 		append_categories(json, view, feature);
+	else if (feature->cycle != FC_CYCLE_NONE)
+	{
+		appendStringInfo(json, ", \"cycle\": \"%s\", \"period\": %.17g",
+						 cyclic_kind_of(feature)->name, feature->period);
+		if (feature->type_length > 0)
+		{
+			appendStringInfoString(json, ", \"zone\": ");
+			escape_json(json, encoder_text(view, feature->type_start, feature->type_length));
+		}
+	}
 	else if (feature->kind != FC_FEATURE_VECTOR)
 		appendStringInfo(json, ", \"center\": %.17g, \"imputed\": %.17g",
 						 *center, view->fill[feature->first]);

@@ -75,16 +75,25 @@ prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 
 		encoder->plain[i] = feature->kind == FC_FEATURE_NUMBER &&
 			feature->path_length == 0 &&
-			!feature->log && !feature->missing
+			!feature->log && !feature->missing && feature->cycle == FC_CYCLE_NONE
 			? (int) feature->first
 			: -1;
 	}
 	encoder->imputes = true;
+	encoder->zones = palloc0(encoder->view.features * sizeof(pg_tz *));
 	for (Size i = 0; i < encoder->view.features; i++)
 	{
-		if (encoder->view.feature[i].nulls != FC_NULLS_IMPUTE)
+		const fc_encoder_feature *feature = &encoder->view.feature[i];
+
+		if (feature->nulls != FC_NULLS_IMPUTE)
 			encoder->imputes = false;
-		if (encoder->view.feature[i].type_length > 0 && encoder->finders == NULL)
+		if (feature->type_length == 0)
+			continue;
+		if (feature->kind == FC_FEATURE_TIMESTAMP)
+			encoder->zones[i] = named_zone(encoder_text(&encoder->view, feature->type_start,
+														feature->type_length),
+										   encoder->paths[i].label);
+		else if (encoder->finders == NULL)
 			encoder->finders = palloc0(encoder->view.features *
 									   sizeof(category_finder));
 	}
@@ -123,6 +132,13 @@ check_kind(const prepared_encoder *encoder, Size column,
 						   .feature[encoder->view.column[column].first_feature]);
 	bool		paths = feature->path_length > 0;
 
+	if (feature->cycle != FC_CYCLE_NONE && feature->type_length == 0 &&
+		reader->source == SOURCE_TIMESTAMPTZ)
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("column \"%s\" is of type %s, but the encoder learned it without a time zone",
+					   encoder->names[column], format_type_be(reader->type)),
+				errhint("Use %s AT TIME ZONE 'UTC', or the time zone of the learned rows.",
+						quote_identifier(encoder->names[column])));
 	if (paths ? reader->source == SOURCE_JSONB
 		: reader->kind == (fc_feature_kind) feature->kind)
 		return;
@@ -188,7 +204,10 @@ read_column(prepared_encoder *encoder, Size column, value_reader *reader,
 		read_value(reader, value, &encoder->cells[first]);
 		if (reader->kind == FC_FEATURE_VECTOR)
 			check_width(encoder, first);
-		if (encoder->finders != NULL)
+		if (encoder->view.feature[first].cycle != FC_CYCLE_NONE)
+			make_cyclic(reader, (fc_cycle) encoder->view.feature[first].cycle,
+						encoder->zones[first], &encoder->cells[first]);
+		else if (encoder->finders != NULL)
 			name_category(encoder, first);
 		return;
 	}

@@ -45,8 +45,9 @@ static const typed_source sources[] = {
 	{BOOLOID, SOURCE_BOOL, FC_FEATURE_BOOLEAN},
 	{DATEOID, SOURCE_DATE, FC_FEATURE_DATE},
 	{TIMESTAMPOID, SOURCE_TIMESTAMP, FC_FEATURE_TIMESTAMP},
-	{TIMESTAMPTZOID, SOURCE_TIMESTAMP, FC_FEATURE_TIMESTAMP},
+	{TIMESTAMPTZOID, SOURCE_TIMESTAMPTZ, FC_FEATURE_TIMESTAMP},
 	{TIMEOID, SOURCE_TIME, FC_FEATURE_INTERVAL},
+	{TIMETZOID, SOURCE_TIMETZ, FC_FEATURE_INTERVAL},
 	{INTERVALOID, SOURCE_INTERVAL, FC_FEATURE_INTERVAL},
 	{TEXTOID, SOURCE_TEXT, FC_FEATURE_CATEGORY},
 	{VARCHAROID, SOURCE_TEXT, FC_FEATURE_CATEGORY},
@@ -440,11 +441,14 @@ number_of(value_reader *reader, Datum value)
 				reject_infinity(reader, value);
 			return (double) DatumGetDateADT(value);
 		case SOURCE_TIMESTAMP:
+		case SOURCE_TIMESTAMPTZ:
 			if (TIMESTAMP_NOT_FINITE(DatumGetTimestamp(value)))
 				reject_infinity(reader, value);
 			return SECONDS(DatumGetTimestamp(value));
 		case SOURCE_TIME:
 			return SECONDS(DatumGetTimeADT(value));
+		case SOURCE_TIMETZ:
+			return SECONDS(DatumGetTimeTzADTP(value)->time);
 		case SOURCE_INTERVAL:
 			return length_of(reader, value);
 		default:

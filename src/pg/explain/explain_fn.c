@@ -19,6 +19,7 @@
 #include "operator/fit.h"
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
+#include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/rows.h"
 
@@ -31,7 +32,7 @@ read_axis_kinds(Datum datum, Size d)
 
 	for (Size i = 0; i < d; i++)
 	{
-		check_count("kind", (int64) numbers[i], FC_AXIS_NUMBER, FC_AXIS_FLAG);
+		check_count("kind", (int64) numbers[i], FC_AXIS_NUMBER, FC_AXIS_SINE);
 		kinds[i] = (fc_axis_kind) numbers[i];
 	}
 	return kinds;
@@ -100,7 +101,8 @@ read_axes(FunctionCallInfo fcinfo, Size d)
 	for (Size j = 0; j < d; j++)
 		axes[j] = (fc_axis)
 	{
-		kinds[j], (uint32_t) (int64) columns[j]
+		.kind = kinds[j],
+			.column = (uint32_t) (int64) columns[j]
 	};
 	return axes;
 }
@@ -130,14 +132,58 @@ indicators_first(const fc_axis *axes, Size d)
 	return order;
 }
 
+/* Returns the feature of a dimension, from 0, if it is cyclic, else NULL. */
+static const fc_encoder_feature *
+cyclic_feature(const fc_encoder *encoder, Size dimension)
+{
+	const fc_encoder_feature *feature;
+
+	if (encoder->dim == 0)
+		return NULL;
+	feature = feature_of_dimension(encoder, dimension + 1);
+	return feature->cycle != FC_CYCLE_NONE && feature->first == dimension ? feature : NULL;
+}
+
+/* Returns the axes in an order, with their dimensions and periods. */
 static fc_axis *
-ordered_axes(const fc_axis *axes, const Size *order, Size d)
+ordered_axes(const fc_axis *axes, const Size *order, const fc_encoder *encoder, Size d)
 {
 	fc_axis    *ordered = palloc(d * sizeof(fc_axis));
 
 	for (Size j = 0; j < d; j++)
+	{
+		const fc_encoder_feature *cyclic = cyclic_feature(encoder, order[j]);
+
 		ordered[j] = axes[order[j]];
+		ordered[j].dimension = (uint32) order[j];
+		ordered[j].period = cyclic != NULL ? cyclic->period : 0;
+	}
 	return ordered;
+}
+
+/* ---- cyclic columns ---- */
+
+/* Number of decimal digits of a period below which an angle is rounding error. */
+#define ANGLE_DIGITS	6
+
+/*
+ * Replaces the coordinates x (2 n values) of a cyclic column by its values,
+ * cut by fc_cut_circle, and zeros.
+ */
+static void
+cut_circle(double *x, const fc_labelled *rows, fc_axis *axis, fc_arena *arena)
+{
+	double		period = axis->period;
+	double		unit = pow(10, ANGLE_DIGITS - floor(log10(period)));
+
+	for (Size i = 0; i < rows->n; i++)
+	{
+		double		turn = atan2(x[rows->n + i], x[i]) / (2 * M_PI);
+
+		x[i] = fc_in_period(rint(turn * period * unit) / unit, period);
+		x[rows->n + i] = 0;
+	}
+	fc_cut_circle(x, rows->labels, rows->n, rows->k, axis, arena);
 }
 
 /* ---- rules ---- */
@@ -162,7 +208,7 @@ share_kept(const fc_rule_tree *tree, const fc_labelled *rows)
  * is_short, fidelity); a missing bound is infinite.
  */
 static void
-return_rule(FunctionCallInfo fcinfo, const Size *order, int32 label,
+return_rule(FunctionCallInfo fcinfo, const fc_axis *axes, int32 label,
 			const fc_condition *conditions, Size count, bool is_short,
 			double fidelity)
 {
@@ -173,9 +219,16 @@ return_rule(FunctionCallInfo fcinfo, const Size *order, int32 label,
 
 	for (Size i = 0; i < count; i++)
 	{
-		dimensions[i] = (int32) order[conditions[i].axis] + 1;
+		const fc_axis *axis = &axes[conditions[i].axis];
+
+		dimensions[i] = (int32) axis->dimension + 1;
 		lower[i] = conditions[i].lower;
 		upper[i] = conditions[i].upper;
+		if (axis->period > 0)	/* the arc of negative values */
+		{
+			lower[i] = Max(axis->cut, -conditions[i].upper);
+			upper[i] = Min(axis->cut + axis->period, -conditions[i].lower);
+		}
 	}
 	values[0] = Int32GetDatum(label);
 	values[1] = make_int4_array(dimensions, (int) count);
@@ -191,7 +244,7 @@ return_rule(FunctionCallInfo fcinfo, const Size *order, int32 label,
  * Rules for rows without a cluster are left out.
  */
 static void
-return_rules(FunctionCallInfo fcinfo, const Size *order,
+return_rules(FunctionCallInfo fcinfo, const fc_axis *axes,
 			 const fc_rule_tree *tree, Size clusters, double fidelity)
 {
 	fc_condition conditions[FC_RULES_DEPTH];
@@ -200,7 +253,7 @@ return_rules(FunctionCallInfo fcinfo, const Size *order,
 
 	for (Size i = 0; i < count; i++)
 		if ((Size) tree->nodes[leaves[i]].label < clusters)
-			return_rule(fcinfo, order, tree->nodes[leaves[i]].label, conditions,
+			return_rule(fcinfo, axes, tree->nodes[leaves[i]].label, conditions,
 						fc_rules_conditions(tree, leaves[i], conditions), false,
 						fidelity);
 	for (Size i = 0; i < tree->short_count; i++)
@@ -216,16 +269,17 @@ return_rules(FunctionCallInfo fcinfo, const Size *order,
 				rule->ranges[j].lower.shown,
 				rule->ranges[j].upper.shown
 		};
-		return_rule(fcinfo, order, rule->label, conditions, rule->count, true,
+		return_rule(fcinfo, axes, rule->label, conditions, rule->count, true,
 					fidelity);
 	}
 }
 
 /*
- * Takes (op, space_rows, raw_rows, kinds, columns, conditions). Returns rules
- * for the labels that op assigns to space_rows. The conditions of the rules
- * are on raw_rows, whose dimensions have the given kinds (fc_axis_kind) and
- * columns.
+ * Takes (op, space_rows, raw_rows, kinds, columns, conditions, encoder).
+ * Returns rules for the labels that op assigns to space_rows. The conditions of
+ * the rules are on raw_rows, whose dimensions have the given kinds
+ * (fc_axis_kind) and columns; those of a cyclic column of the encoder, which
+ * may be NULL, are arcs.
  */
 PG_FUNCTION_INFO_V1(fastclust_rules_of_sample);
 Datum
@@ -237,19 +291,27 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 	fc_rule_tree tree;
 	fc_arena	arena;
 	fc_axis    *axes;
+	fc_encoder	encoder = {0};
 	Size	   *order;
+	double	   *x;
 	Size		clusters;
 
-	check_count("conditions", PG_GETARG_INT32(5), 1, FC_RULES_CONDITIONS);
 	fastclust_begin_rows(fcinfo);
+	for (int i = 0; i < 6; i++)
+		if (PG_ARGISNULL(i))
+			return (Datum) 0;
+	check_count("conditions", PG_GETARG_INT32(5), 1, FC_RULES_CONDITIONS);
 	raw = rows_of_operator(OPERATOR_ARG(2));
 	charge_memory(&memory, raw->n * (raw->d + 2) * sizeof(double));
 	axes = read_axes(fcinfo, raw->d);
 	order = indicators_first(axes, raw->d);
-	axes = ordered_axes(axes, order, raw->d);
+	if (!PG_ARGISNULL(6))
+		fc_encoder_view(ENCODER_ARG(6), &encoder);
+	axes = ordered_axes(axes, order, &encoder, raw->d);
+	x = columns_of_rows(raw, order);
 	rows = (fc_labelled)
 	{
-		.x = columns_of_rows(raw, order),
+		.x = x,
 			.labels = read_labels(fcinfo, raw->n, &clusters),
 			.axes = axes
 	};
@@ -257,8 +319,11 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 	rows.d = raw->d;
 	rows.k = clusters + ((OPERATOR_ARG(0)->flags & FC_OPERATOR_REGIONS) != 0);
 	arena = charged_arena(&memory);
+	for (Size i = 0; i < raw->d; i++)
+		if (axes[i].period > 0)
+			cut_circle(x + i * rows.n, &rows, &axes[i], &arena);
 	fc_rules_learn(&rows, (Size) PG_GETARG_INT32(5), &arena, &tree);
-	return_rules(fcinfo, order, &tree, clusters, share_kept(&tree, &rows));
+	return_rules(fcinfo, axes, &tree, clusters, share_kept(&tree, &rows));
 	return (Datum) 0;
 }
 
@@ -349,7 +414,40 @@ is_null_in(const double *centroid, Size d, Size axis, double indicator)
 }
 
 /*
- * Takes (op, center, scale, means, deviations, kinds, max_features, nulls).
+ * Puts a cell of a cluster into the result set, as a row (cluster, dimension,
+ * value, overall, difference, lift, place, apart).
+ */
+static void
+put_cell(FunctionCallInfo fcinfo, int32 cluster, const fc_profile_cell *cell,
+		 Size place, bool null)
+{
+	Datum		values[8] = {
+		Int32GetDatum(cluster),
+		Int32GetDatum((int32) cell->axis + 1),
+		Float8GetDatum(cell->value),
+		Float8GetDatum(cell->overall),
+		Float8GetDatum(cell->difference),
+		Float8GetDatum(cell->lift),
+		Int32GetDatum((int32) place + 1),
+		Float8GetDatum(cell->apart)
+	};
+	bool		nulls[8] = {
+		false,
+		false,
+		null,
+		false,
+		null || isnan(cell->difference),
+		null || isnan(cell->lift),
+		false,
+		null
+	};
+
+	put_row(fcinfo, values, nulls);
+}
+
+/*
+ * Takes (op, center, scale, means, deviations, kinds, max_features, nulls,
+ * encoder).
  * Returns rows (cluster, dimension, value, overall, difference, lift, place, apart),
  * where place 1 is the most characteristic dimension of the cluster. A cluster
  * has rows for its max_features most characteristic dimensions. Unless there
@@ -357,7 +455,9 @@ is_null_in(const double *centroid, Size d, Size axis, double indicator)
  * max_features dimensions that separate it best from the nearest other
  * cluster. A NULL center counts as 0, a NULL scale as 1. nulls has for each
  * dimension the indicator of NULL of its column, from 1, or 0; if this is above
- * 1/2 in a cluster, the value, difference, lift and apart are NULL.
+ * 1/2 in a cluster, the value, difference, lift and apart are NULL. A cyclic
+ * column of the encoder, which may be NULL, has one row, at its first
+ * dimension.
  */
 PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
 Datum
@@ -377,6 +477,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	double	   *centroids;
 	double	   *distances;
 	const double *indicator;
+	fc_encoder	encoder = {0};
 	int32	   *nearest;
 	Size		max;
 
@@ -391,6 +492,8 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	check_count("max_features", PG_GETARG_INT32(6), 1, INT32_MAX);
 	indicator = PG_ARGISNULL(7) ? NULL
 		: read_float8_array(PG_GETARG_DATUM(7), (int) op.d, "nulls");
+	if (!PG_ARGISNULL(8))
+		fc_encoder_view(ENCODER_ARG(8), &encoder);
 	max = Min((Size) PG_GETARG_INT32(6), op.d);
 	arena = make_arena("profile");
 	cells = palloc(op.d * sizeof(fc_profile_cell));
@@ -414,33 +517,20 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 						   argument[2], argument[3], op.d, &arena, cells);
 		for (Size i = 0; i < op.d; i++)
 		{
-			const fc_profile_cell *cell = &cells[i];
+			fc_profile_cell *cell = &cells[i];
+			const fc_encoder_feature *cyclic = cyclic_feature(&encoder, cell->axis);
 			bool		null = (indicator != NULL &&
 								is_null_in(centroids + j * op.d, op.d,
 										   cell->axis, indicator[cell->axis]));
-			Datum		values[8] = {
-				Int32GetDatum(fc_operator_number(&op, j)),
-				Int32GetDatum((int32) cell->axis + 1),
-				Float8GetDatum(cell->value),
-				Float8GetDatum(cell->overall),
-				Float8GetDatum(cell->difference),
-				Float8GetDatum(cell->lift),
-				Int32GetDatum((int32) i + 1),
-				Float8GetDatum(cell->apart)
-			};
-			bool		nulls[8] = {
-				false,
-				false,
-				null,
-				false,
-				null || isnan(cell->difference),
-				null || isnan(cell->lift),
-				false,
-				null
-			};
 
-			if (i < max || cell->apart_place < max)
-				put_row(fcinfo, values, nulls);
+			if (kinds[cell->axis] == FC_AXIS_SINE || (i >= max && cell->apart_place >= max))
+				continue;
+			if (cyclic != NULL)
+			{
+				cell->value = cyclic_mean(cyclic, centroids + j * op.d + cell->axis);
+				cell->overall = cyclic_mean(cyclic, argument[2] + cell->axis);
+			}
+			put_cell(fcinfo, fc_operator_number(&op, j), cell, i, null);
 		}
 	}
 	return (Datum) 0;
@@ -604,5 +694,10 @@ fastclust_shown_value(PG_FUNCTION_ARGS)
 		shown = psprintf("%.0f", x);
 	else
 		shown = shown_number(x, exact);
+	for (int i = 0; i < FC_CYCLIC_KINDS; i++)
+		if (strcmp(kind, cyclic_kinds[i].name) == 0 && !exact)
+			shown = isnan(x) ? "all around"
+				: psprintf("around %s", cyclic_kinds[i].cycle == FC_CYCLE_PERIOD ? shown
+						   : text_of_cyclic_value(&cyclic_kinds[i], x, false, false));
 	PG_RETURN_TEXT_P(cstring_to_text(shown));
 }

@@ -217,6 +217,7 @@ read_encoder(served_model *model)
 				FC_FEATURE_NUMBER;
 			model->encodes_numbers = model->encodes_numbers ||
 				model->encoder->view.feature[i].log ||
+				model->encoder->view.feature[i].cycle != FC_CYCLE_NONE ||
 				model->encoder->view.feature[i].missing;
 		}
 	}

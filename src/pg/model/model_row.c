@@ -177,11 +177,10 @@ encoded_values(const model_call_state *call, const served_model *model, vector v
 	for (Size i = encoder->features; i-- > 0;)
 	{
 		const fc_encoder_feature *feature = &encoder->feature[i];
-		double		value = feature->log ? fc_signed_log(raw[i]) : raw[i];
 
+		fc_encode_number(feature, raw[i], raw + feature->first);
 		if (feature->missing)
-			raw[feature->first + 1] = 0.0;
-		raw[feature->first] = value;
+			raw[feature->first + feature->width - 1] = 0.0;
 	}
 	return (vector)
 	{
@@ -218,7 +217,10 @@ row_of_constants(const prepared_encoder *prepared)
 			feature->path_length > 0)
 			return NULL;
 		appendStringInfo(&row, "%s%s AS %s", i > 0 ? ", " : "",
-						 constants[feature->kind],
+						 feature->kind == FC_FEATURE_TIMESTAMP && feature->cycle != FC_CYCLE_NONE &&
+						 feature->type_length == 0
+						 ? "localtimestamp"
+						 : constants[feature->kind],
 						 quote_identifier(prepared->names[feature->column]));
 	}
 	return row.data;

@@ -6,6 +6,7 @@
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
+#include "utils/json.h"
 #include "utils/lsyscache.h"
 
 #include "kmeans/missing.h"
@@ -17,6 +18,7 @@
 #include "pg/train/columns.h"
 #include "pg/train/encoder.h"
 #include "pg/train/options.h"
+#include "pg/train/options_json.h"
 #include "pg/train/query.h"
 #include "pg/train/relation.h"
 #include "pg/train/sample.h"
@@ -344,6 +346,12 @@ distinct_values(const fc_weighted_rows *sample, Size column, double *sorted)
 	return count;
 }
 
+static bool
+is_plain_number(const fc_encoder_feature *feature)
+{
+	return feature->kind == FC_FEATURE_NUMBER && feature->cycle == FC_CYCLE_NONE;
+}
+
 /*
  * Flags the numbers of few values, such as ratings and flags stored as
  * integers, if the table has a number of many values, too. Their values are
@@ -359,7 +367,7 @@ flag_few_values(const training *t, const fc_encoder_header *learned,
 	Size		numbers = 0;
 
 	for (Size i = 0; i < encoder->features; i++)
-		numbers += encoder->feature[i].kind == FC_FEATURE_NUMBER;
+		numbers += is_plain_number(&encoder->feature[i]);
 	if (numbers < 2)
 		return;
 	sample = flagged_rows(t, learned);
@@ -369,7 +377,7 @@ flag_few_values(const training *t, const fc_encoder_header *learned,
 		const fc_encoder_feature *feature = &encoder->feature[i];
 		Size		count;
 
-		if (feature->kind != FC_FEATURE_NUMBER)
+		if (!is_plain_number(feature))
 			continue;
 		count = distinct_values(sample, feature->first, sorted);
 		many = many || count > MANY_VALUES || 2 * count > sample->n;
@@ -520,9 +528,40 @@ complete_rows(const training *t)
 /* ---- learning ---- */
 
 /*
+ * Returns the options of encoder_agg. A retrain keeps the time zone of cyclic
+ * columns, unless the options have another one.
+ */
+static Jsonb *
+settings_of_encoder(const training *t, const fc_encoder_header *before)
+{
+	Jsonb	   *settings = encoder_settings(t->options, before != NULL);
+	fc_encoder	view = {0};
+
+	if (before != NULL)
+		fc_encoder_view(before, &view);
+	for (Size i = 0; i < view.features; i++)
+	{
+		const fc_encoder_feature *feature = &view.feature[i];
+
+		if (feature->kind == FC_FEATURE_TIMESTAMP && feature->type_length > 0 &&
+			names_feature(t->options, "cyclic", feature_name(&view, feature)))
+		{
+			StringInfoData json;
+
+			initStringInfo(&json);
+			appendStringInfoString(&json, "{\"zone\": ");
+			escape_json(&json, encoder_text(&view, feature->type_start, feature->type_length));
+			appendStringInfoChar(&json, '}');
+			return joined(json_of_text(json.data), settings);
+		}
+	}
+	return settings;
+}
+
+/*
  * Learns the encoder from the rows of a FROM clause; returns NULL if there are
  * no rows. An existing encoder keeps its dimensions unless the columns have
- * changed. To find its categories again, more categories than it has are
+ * changed, and its time zone. To find its categories again, more categories than it has are
  * requested from encoder_agg.
  */
 static fc_encoder_header *
@@ -531,7 +570,7 @@ encoder_of_rows(const training *t, const char *rows)
 	ArrayType  *names = array_of_names(t->source.features,
 									   t->source.feature_count);
 	fc_encoder_header *before = (fc_encoder_header *) t->source.encoder;
-	Jsonb	   *settings = encoder_settings(t->options, before != NULL);
+	Jsonb	   *settings = settings_of_encoder(t, before);
 	query_argument arguments[] = {
 		{"_name", PointerGetDatum(names)},
 		{"jsonb", JsonbPGetDatum(settings)}

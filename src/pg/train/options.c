@@ -12,6 +12,7 @@
 #include "pg/base/arguments.h"
 #include "pg/kmeans/collection.h"
 #include "pg/train/options.h"
+#include "pg/train/options_json.h"
 
 static const named_value functions[] = {
 	{"train", FOR_TRAIN},
@@ -168,7 +169,28 @@ static const training_option training_options[] = {
 	{
 		ANY_FUNCTION, 0, {
 			"transform", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "standard",
-			"\"standard\", \"robust\", \"log\" or \"none\"; for one column: {\"column\": \"log\"}"
+			"\"standard\", \"robust\", \"log\" or \"none\"; for one column also \"cyclic\": {\"column\": \"log\"}"
+		},
+		"encoder"
+	},
+	{
+		ANY_FUNCTION, 0, {
+			"period", OPTION_OBJECT, NULL, 0, 0, "24 hours for times",
+			"periods of numbers that go round: {\"hour\": 24}"
+		},
+		"encoder"
+	},
+	{
+		ANY_FUNCTION, 0, {
+			"cyclic", OPTION_OBJECT, NULL, 0, 0, "{}",
+			"the part of dates and times that goes round: {\"column\": \"day\"}, \"week\" or \"year\""
+		},
+		"encoder"
+	},
+	{
+		ANY_FUNCTION, 0, {
+			"zone", OPTION_TEXT, NULL, 0, 0, "TimeZone of the first training",
+			"time zone of the parts of dates and times that go round"
 		},
 		"encoder"
 	},
@@ -520,35 +542,6 @@ object_of(const Jsonb *json, const char *name)
 
 	return value != NULL && value->type == jbvBinary ? JsonbValueToJsonb(value)
 		: NULL;
-}
-
-static Jsonb *
-without_key(Jsonb *json, const char *name)
-{
-	return DatumGetJsonbP(DirectFunctionCall2(jsonb_delete,
-											  JsonbPGetDatum(json),
-											  CStringGetTextDatum(name)));
-}
-
-static Jsonb *
-without_nulls(Jsonb *json)
-{
-	return DatumGetJsonbP(DirectFunctionCall1(jsonb_strip_nulls,
-											  JsonbPGetDatum(json)));
-}
-
-static Jsonb *
-json_of_text(const char *text)
-{
-	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
-}
-
-/* Merges two objects; a key that both have takes its value from b. */
-static Jsonb *
-joined(Jsonb *a, Jsonb *b)
-{
-	return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(a),
-											  JsonbPGetDatum(b)));
 }
 
 /* ---- checks ---- */

@@ -2,11 +2,12 @@
 -- Explanations: clusters in the words and units of the table
 
 -- Returns the dimensions of the rows. feature: the column, or part of one, that a dimension comes
--- from; kind: number, year, boolean, date, timestamp, interval, category or vector; category: the
--- category for which the dimension is 1 (else 0); label: the displayed name, such as "country =
--- DE"; axis_kind: the kind in the core: 0 number, 1 log, 2 days, 3 seconds, 4 flag; negated: the
--- words if a flag is 0, such as "country <> DE"; nulls: the dimension that marks the NULLs of the
--- column, if it has values in other dimensions.
+-- from; kind: number, year, boolean, date, timestamp, interval, category or vector, for a cyclic
+-- column one of cyclic_kinds (pg/encode/cycle.c); category: the category for which the dimension is
+-- 1 (else 0); label: the displayed name, such as "country = DE"; axis_kind: the kind in the core: 0
+-- number, 1 log, 2 days, 3 seconds, 4 flag, 5 sine; negated: the words if a flag is 0, such as
+-- "country <> DE"; nulls: the dimension that marks the NULLs of the column, if it has values in
+-- other dimensions.
 CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions,
         OUT dimension integer, OUT feature text, OUT kind text, OUT category text, OUT label text,
         OUT axis_kind integer, OUT negated text, OUT nulls integer)
@@ -17,8 +18,9 @@ CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions,
                 ELSE f.kind END,
            f.category, f.label,
            CASE WHEN f.transform = 'log' THEN 1
-                WHEN f.kind = 'date' THEN 2
-                WHEN f.kind IN ('timestamp', 'interval') THEN 3
+                WHEN f.transform = 'sine' THEN 5
+                WHEN f.kind IN ('date', 'day of week', 'day of year') THEN 2
+                WHEN f.kind IN ('timestamp', 'interval', 'time of day', 'time of week') THEN 3
                 WHEN f.kind IN ('boolean', 'category') THEN 4
                 ELSE 0 END,
            CASE WHEN f.category = 'missing' OR f.dimension = f.nulls
@@ -40,10 +42,12 @@ $$;
 -- distinctive ones, numbered by place from 1, and the max_features ones with the largest |apart|.
 -- apart is the difference from the nearest other centroid in this dimension, in standard
 -- deviations. nulls has for each dimension the one that marks the NULLs of its column, or 0. If
--- this is above 1/2 in a cluster, the other dimensions of the column have no value.
+-- this is above 1/2 in a cluster, the other dimensions of the column have no value. A cyclic column
+-- of the encoder has one row; its value is NaN if the values are spread all around.
 CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[],
         scale double precision[], means double precision[], deviations double precision[],
-        kinds integer[], max_features integer, nulls integer[], OUT cluster integer,
+        kinds integer[], max_features integer, nulls integer[], encoder encoder DEFAULT NULL,
+        OUT cluster integer,
         OUT dimension integer, OUT value double precision, OUT overall double precision,
         OUT difference double precision, OUT lift double precision, OUT place integer,
         OUT apart double precision)
@@ -71,7 +75,7 @@ CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, max_
            profile_of_centroids(version.operator, version.center, version.scale,
                                 means(version.training_sketch), stddevs(version.training_sketch),
                                 axes.kinds, max_features,
-                                CASE WHEN NOT "values" THEN axes.nulls END) p
+                                CASE WHEN NOT "values" THEN axes.nulls END, version.encoder) p
       JOIN f USING (dimension)
      WHERE version.map IS NULL
 $$;
@@ -104,6 +108,11 @@ CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cl
                                                            WHEN p.difference <= -0.5
                                                                 AND p.value < 0.5
                                                                THEN p.negated END
+                         WHEN p.kind IN ('angle', 'time of day', 'time of week', 'day of week',
+                                         'day of year')
+                             THEN CASE WHEN greatest(abs(p.difference), p.apart) >= 0.5
+                                           THEN format('%s %s', p.feature,
+                                                       shown_value(p.value, p.kind, false)) END
                          WHEN abs(p.difference) < 0.5 THEN CASE WHEN abs(p.apart) >= 1
                                                                     THEN format('average %s',
                                                                                 p.feature) END
@@ -208,7 +217,8 @@ DECLARE
 BEGIN
     PERFORM check_has_features(version);
     RETURN QUERY
-        SELECT p.cluster, n.name, p.label, p.value, p.overall, p.difference, p.lift,
+        SELECT p.cluster, n.name, p.label, NULLIF(p.value, 'NaN'), NULLIF(p.overall, 'NaN'),
+               p.difference, p.lift,
                shown_value(p.value, p.kind, false)
           FROM version_profile(version, 2147483647) p JOIN version_names(version) n USING (cluster)
          WHERE p.value IS NOT NULL
@@ -218,4 +228,5 @@ $$;
 COMMENT ON FUNCTION fastclust.profile IS
     'Returns the features that distinguish each cluster: a row per cluster and feature, in the '
     'unit of the table, most distinctive first. A logarithmic column has a typical value, from the '
-    'mean of its logarithms, which is below its mean. group_value selects a group.';
+    'mean of its logarithms, which is below its mean. The value of a cyclic column is NULL if its '
+    'values are spread all around. group_value selects a group.';

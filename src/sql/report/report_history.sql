@@ -83,12 +83,16 @@ $$;
 
 -- ---- drift ----
 
--- Shows how a column changed: the shift of its mean, or its shares of NULLs.
+-- Shows how a column changed: the shift of its mean, or its values before and after.
 CREATE FUNCTION fastclust_internal.html_change("column" jsonb) RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT CASE WHEN $1 ? 'before'
+    SELECT CASE WHEN $1 ? 'before' AND $1 ->> 'name' LIKE '% is NULL'
                     THEN concat_ws('&nbsp;', html_value(($1 ->> 'before')::float8, 'category'),
                                    '&rarr;', html_value(($1 ->> 'after')::float8, 'category'))
+                WHEN $1 ? 'shown'
+                    THEN replace(replace(html(substr($1 ->> 'shown', length($1 ->> 'name') + 3)),
+                                         '-&gt;', '&rarr;'),
+                                 ' ', '&nbsp;')
                 ELSE html_value(($1 ->> 'shift')::float8, 'number') END
 $$;
 

@@ -83,11 +83,13 @@ CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, profi
                                                                  ' The 24 largest of %s clusters are shown.',
                                                                  to_char(cardinality(clusters),
                                                                          'FM9,999,990')) END,
-                   CASE WHEN dim(version.operator) > (
-                                 SELECT count(DISTINCT place) FROM unnest(profile))
-                            THEN format(' Shown are the %s features that differ most, of %s.',
-                                        (SELECT count(DISTINCT place) FROM unnest(profile)),
-                                        to_char(dim(version.operator), 'FM999,990')) END),
+                   (SELECT format(' Shown are the %s features that differ most, of %s.', s.shown,
+                                  to_char(count(*), 'FM999,990'))
+                      FROM labelled_features(version) f,
+                           (SELECT count(DISTINCT place) AS shown FROM unnest(profile)) s
+                     WHERE f.axis_kind <> 5
+                     GROUP BY s.shown
+                    HAVING count(*) > s.shown)),
                E'<p class="legend"><span>2.5 standard deviations below</span><b>'
                || (SELECT string_agg(format('<i class="%s"></i>', c), '' ORDER BY i)
                      FROM unnest('{hm4,hm3,hm2,hm1,h0,h1,h2,h3,h4}'::text[]) WITH ORDINALITY

@@ -4,14 +4,16 @@
 -- Returns rules for the labels that op assigns to rows. A rule consists of ranges lower < value <=
 -- upper of unscaled values; a bound may be infinite. space_rows are the rows as input of op, and
 -- raw_rows the same rows unscaled, both in the same random order. kinds: 0 number, 1 log, 2 days, 3
--- seconds, 4 flag. is_short: true for a short rule, which is returned in addition to the rules of
--- the tree. fidelity is measured on rows from which no rule was learned.
+-- seconds, 4 flag, 5 sine. The range of a cyclic column of the encoder, which may be NULL, is lower
+-- <= value < upper, and may go beyond the end of its period. is_short: true for a short rule, which
+-- is returned in addition to the rules of the tree. fidelity is measured on rows from which no rule
+-- was learned.
 CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop, raw_rows fastop,
-        kinds integer[], columns integer[], conditions integer, OUT cluster integer,
-        OUT dimensions integer[], OUT lower double precision[], OUT upper double precision[],
-        OUT is_short boolean, OUT fidelity double precision)
+        kinds integer[], columns integer[], conditions integer, encoder encoder DEFAULT NULL,
+        OUT cluster integer, OUT dimensions integer[], OUT lower double precision[],
+        OUT upper double precision[], OUT is_short boolean, OUT fidelity double precision)
     RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_rules_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+    AS 'MODULE_PATHNAME', 'fastclust_rules_of_sample' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 1000000 ROWS 20;
 
 -- Returns the SQL condition for ranges of the dimensions of one feature. Dates and times are
@@ -21,6 +23,13 @@ CREATE FUNCTION fastclust_internal.feature_condition(encoder encoder, relation r
         lower_shown text[], upper_shown text[])
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_feature_condition' LANGUAGE C STABLE STRICT;
+
+-- Returns the range lower <= value < upper of a cyclic column in words, or NULL if the dimension is
+-- of another column.
+CREATE FUNCTION fastclust_internal.arc_in_words(encoder encoder, dimension integer,
+        lower double precision, upper double precision)
+    RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_arc_in_words' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- Returns the rules in words and as SQL conditions, with measures from about a million rows.
 -- The ranges of a column form one condition; of categories, the category that the rows have, or the
@@ -62,9 +71,9 @@ BEGIN
                                     (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
                                     (SELECT array_agg(f.number ORDER BY f.dimension)::integer[]
                                        FROM f),
-                                    conditions) q),
+                                    conditions, version.encoder) q),
          merged_conditions AS (
-             SELECT r.id, min(u.i) AS place,
+             SELECT r.id, min(u.i) AS place, min(f.dimension) AS dimension,
                     max(f.feature) FILTER (WHERE f.marks_nulls IS NOT TRUE) AS feature,
                     max(f.kind) FILTER (WHERE f.marks_nulls IS NOT TRUE) AS kind,
                     max(u.lower) FILTER (WHERE f.marks_nulls IS NOT TRUE) AS lower,
@@ -103,7 +112,11 @@ BEGIN
                                     ELSE a.range END,
                                ' and ' ORDER BY a.place) AS rule
                FROM (SELECT m.*,
-                            CASE WHEN m.upper = 'Infinity'
+                            CASE WHEN arc_in_words(version.encoder, m.dimension, m.lower, m.upper)
+                                      IS NOT NULL
+                                     THEN arc_in_words(version.encoder, m.dimension, m.lower,
+                                                       m.upper)
+                                 WHEN m.upper = 'Infinity'
                                      THEN format('%s > %s', m.feature,
                                                  shown_value(m.lower, m.kind, true))
                                  WHEN m.lower = '-Infinity'

@@ -136,7 +136,7 @@ CREATE FUNCTION fastclust_internal.version_centroid_rows(model text, version sto
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100
     SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN QUERY SELECT p.cluster, p.label, p.value
+    RETURN QUERY SELECT p.cluster, p.label, NULLIF(p.value, 'NaN')
                    FROM version_profile(version, 2147483647, "values" => true) p
                   WHERE can_list_centroids(version.operator, $1) ORDER BY p.cluster, p.dimension;
 END

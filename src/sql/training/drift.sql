@@ -99,16 +99,19 @@ CREATE FUNCTION fastclust_internal.with_new_values(version stored_versions, rela
                 WHERE (c.entry ->> 'shift')::double precision > 0 AND v IS NOT NULL) added ON true
 $$;
 
--- Returns the entry of drift for a column whose share of NULLs changed; name: "age is NULL".
-CREATE FUNCTION fastclust_internal.null_entry(name text, before double precision,
+-- Returns the entry of drift for a column of which two values are shown: shares of NULLs, for name
+-- "age is NULL" and kind category, or the directions of a cyclic column, kind as encoder_features has
+-- it.
+CREATE FUNCTION fastclust_internal.change_entry(name text, kind text, before double precision,
         after double precision, p numeric)
     RETURNS jsonb
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
-    SELECT jsonb_build_object('name', name, 'shown',
-                              format('%s: %s -> %s', name, shown_value(before, 'category', false),
-                                     shown_value(after, 'category', false)),
-                              'before', round(before::numeric, 4),
-                              'after', round(after::numeric, 4), 'p', p)
+    SELECT jsonb_strip_nulls(
+               jsonb_build_object('name', name, 'shown',
+                                  format('%s: %s -> %s', name, shown_value(before, kind, false),
+                                         shown_value(after, kind, false)),
+                                  'before', round(NULLIF(before, 'NaN')::numeric, 4),
+                                  'after', round(NULLIF(after, 'NaN')::numeric, 4), 'p', p))
 $$;
 
 -- Compares a version with other rows by the statistics that both have: counts, and sketches if
@@ -143,34 +146,46 @@ BEGIN
                                                version.spreads) END;
     -- up to five columns and pairs of columns that changed significantly, smallest p-value first;
     -- after a change that only waves show, the columns with the smallest p-values
-    columns := (SELECT COALESCE(
-                           jsonb_agg(CASE WHEN c.before IS NOT NULL
-                                              THEN null_entry(x.nulls, c.before, c.after, x.p)
-                                          WHEN c.other IS NULL
-                                              THEN jsonb_strip_nulls(
-                                                       jsonb_build_object(
-                                                           'name', x.name, 'shift', c.shift,
-                                                           'spread', c.spread, 'p', x.p))
-                                          ELSE jsonb_build_object(
-                                                   'name', concat_ws(', ', x.name, x.other),
-                                                   'names', jsonb_build_array(x.name, x.other), 'p',
-                                                   x.p) END ORDER BY c.other IS NOT NULL,
-                                     c.place),
-                           '[]')
-                  FROM moved_columns(spec, version.drift_counts, counts, version.training_sketch, s,
-                                     threshold, 5, COALESCE(p_value < threshold, false),
-                                     version.encoder)
-                           WITH ORDINALITY c(dimension, other, p_value, shift, spread, before,
-                                             after, place),
-                       feature_names(version.encoder) names,
-                       LATERAL (
-                           SELECT COALESCE(
-                                      names[c.dimension],
-                                      format('%s[%s]', version.features[1], c.dimension)) AS name,
-                                  COALESCE(names[c.other],
-                                           format('%s[%s]', version.features[1], c.other)) AS other,
-                                  null_name(version.encoder, c.dimension) AS nulls,
-                                  trim_scale(round(c.p_value::numeric, 12)) AS p) x);
+    columns := (SELECT COALESCE(jsonb_agg(e.entry ORDER BY e.other IS NOT NULL, e.place), '[]')
+                  FROM (SELECT DISTINCT ON (x.name, x.other, c.before IS NULL) x.other, c.place,
+                               CASE WHEN c.before IS NOT NULL
+                                        THEN change_entry(x.nulls, 'category', c.before, c.after, x.p)
+                                    WHEN x.other IS NOT NULL
+                                        THEN jsonb_build_object(
+                                                 'name', concat_ws(', ', x.name, x.other),
+                                                 'names', jsonb_build_array(x.name, x.other), 'p',
+                                                 x.p)
+                                    WHEN x.after IS NOT NULL
+                                        THEN change_entry(x.name, x.kind, x.before, x.after, x.p)
+                                    ELSE jsonb_strip_nulls(
+                                             jsonb_build_object('name', x.name, 'shift', c.shift,
+                                                                'spread', c.spread, 'p', x.p)) END
+                                   AS entry
+                          FROM moved_columns(spec, version.drift_counts, counts,
+                                             version.training_sketch, s, threshold, 5,
+                                             COALESCE(p_value < threshold, false), version.encoder)
+                                   WITH ORDINALITY c(dimension, other, p_value, shift, spread,
+                                                     before, after, place),
+                               (SELECT array_agg(f.label ORDER BY f.dimension) AS labels,
+                                       array_agg(f.kind ORDER BY f.dimension) AS kinds
+                                  FROM encoder_features(version.encoder) f) f,
+                               LATERAL (
+                                   SELECT COALESCE(f.labels[c.dimension],
+                                                   format('%s[%s]', version.features[1],
+                                                          c.dimension)) AS name,
+                                          COALESCE(NULLIF(f.labels[c.other], f.labels[c.dimension]),
+                                                   CASE WHEN version.encoder IS NULL AND c.other IS NOT NULL
+                                                            THEN format('%s[%s]',
+                                                                        version.features[1],
+                                                                        c.other) END) AS other,
+                                          f.kinds[c.dimension] AS kind,
+                                          null_name(version.encoder, c.dimension) AS nulls,
+                                          cyclic_mean(version.encoder, c.dimension,
+                                                      means(version.training_sketch)) AS before,
+                                          cyclic_mean(version.encoder, c.dimension, means(s))
+                                              AS after,
+                                          trim_scale(round(c.p_value::numeric, 12)) AS p) x
+                         ORDER BY x.name, x.other, c.before IS NULL, c.place) e);
 END
 $$;
 

@@ -62,6 +62,12 @@ CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimensi
 -- Returns the name of the NULLs of the column that has the dimension, such as "age is NULL".
 CREATE FUNCTION fastclust_internal.null_name(encoder encoder, dimension integer) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_null_name' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- Returns the value of a cyclic column in the direction of the means of its coordinates, or NaN if
+-- there is none; NULL if the dimension is of another column.
+CREATE FUNCTION fastclust_internal.cyclic_mean(encoder encoder, dimension integer,
+        means double precision[])
+    RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_cyclic_mean' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- Returns a value as text in its own unit, with four significant digits, or with all digits if
 -- `exact` is true. Days and seconds count from 2000-01-01.
 CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, exact boolean)

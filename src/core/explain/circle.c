@@ -1,0 +1,74 @@
+/* circle.c - cuts a cyclic axis, so that rules have ranges of it; see explain.h */
+#include "explain/internal.h"
+
+#include "base/sort.h"
+
+/*
+ * Number of rows on each side of a cut whose labels are compared, as a share
+ * of all rows and at most. With more, small clusters next to the cut count
+ * less, and the time grows; with fewer, chance counts more. Guesses.
+ */
+#define WINDOW	0.05
+#define MAX_WINDOW	250
+
+/*
+ * Returns the number of pairs of rows with the same label, one of them among
+ * the `size` rows before row i of the circle, the other among the `size` rows
+ * from it on. `count` has a zero for each label.
+ */
+static size_t
+agreement_at(const int32_t *circle, size_t m, size_t i, size_t size, size_t *count)
+{
+	size_t		pairs = 0;
+
+	for (size_t j = 0; j < size; j++)
+		count[circle[(i + m - 1 - j) % m]]++;
+	for (size_t j = 0; j < size; j++)
+		pairs += count[circle[(i + j) % m]];
+	for (size_t j = 0; j < size; j++)
+		count[circle[(i + m - 1 - j) % m]] = 0;
+	return pairs;
+}
+
+void
+fc_cut_circle(double *x, const int32_t *labels, size_t n, size_t k,
+			  fc_axis *axis, fc_arena *arena)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	size_t		m = fc_split_rows(n).learn;
+	size_t		size = smaller(larger(1, (size_t) (WINDOW * (double) m)), MAX_WINDOW);
+	fc_keyed   *rows = FC_TAKE(arena, m, fc_keyed);
+	int32_t    *circle = FC_TAKE(arena, m, int32_t);
+	size_t	   *count = FC_TAKE_ZEROED(arena, k, size_t);
+	size_t		least = SIZE_MAX;
+	double		widest = 0.0;	/* gap between the values at the cut */
+
+	for (size_t i = 0; i < m; i++)
+		rows[i] = (fc_keyed)
+	{
+		fc_number_key(x[i]), i
+	};
+	fc_sort(rows, m, FC_TAKE(arena, m, fc_keyed));
+	for (size_t i = 0; i < m; i++)
+		circle[i] = labels[rows[i].value];
+	for (size_t i = 0; i < m; i++)
+	{
+		double		low = x[rows[(i + m - 1) % m].value];
+		double		high = x[rows[i].value] + (i == 0 ? axis->period : 0.0);
+		size_t		pairs;
+
+		if (!(high > low))
+			continue;
+		fc_check();
+		pairs = agreement_at(circle, m, i, size, count);
+		if (pairs > least || (pairs == least && high - low <= widest))
+			continue;
+		least = pairs;
+		widest = high - low;
+		axis->cut = fc_short_threshold(axis->kind, -high, -low).raw;
+		axis->cut = -axis->cut < axis->period ? -axis->cut : -axis->cut - axis->period;
+	}
+	fc_arena_release(arena, mark);
+	for (size_t i = 0; i < n; i++)
+		x[i] = -(x[i] < axis->cut ? x[i] + axis->period : x[i]);
+}

@@ -286,16 +286,14 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 				errhint("Leave out the column, or make a column that is true where it is NULL."));
 	else if (column != NULL && warn_sentinels(t, column, facts->sentinel))
 		return true;
-	else if (is_time && grows(t, column))
+	else if (is_time && feature->cycle == FC_CYCLE_NONE && grows(t, column))
 		ereport(WARNING,
 				errmsg("column \"%s\" only grows: later rows are outside the range of the training",
 					   name),
-				type == DATEOID
-				? errhint("Leave out the column, or cluster a view with a part of it that repeats, such as to_char(%s, 'Dy').",
-						  quote_identifier(column))
-				: errhint("Leave out the column, or cluster a view with a part of it that repeats, such as to_char(%s, 'Dy')."
-						  " The time of day is an angle: sin(extract(epoch FROM %s) * pi() / 43200), and its cos.",
-						  quote_identifier(column), quote_identifier(column)));
+				errhint("Leave out the column, or use its part that goes round, such as the %s: %s.",
+						type == DATEOID ? "day of the week" : "time of day",
+						column_option("cyclic", column,
+									  type == DATEOID ? "\"week\"" : "\"day\"")));
 	else if (!feature->log && fabs(facts->skew) > MAX_SKEW)
 		warn_skew(t, feature, name, column, facts);
 	else if (facts->far >= MIN_FAR && facts->far <= MAX_FAR &&
@@ -353,10 +351,11 @@ warn_columns(const training *t, const fc_weighted_rows *sample)
 	for (Size i = 0; i < encoder.features; i++)
 	{
 		const fc_encoder_feature *feature = &encoder.feature[i];
-		bool		is_number = (feature->kind == FC_FEATURE_NUMBER ||
-								 feature->kind == FC_FEATURE_DATE ||
-								 feature->kind == FC_FEATURE_TIMESTAMP ||
-								 feature->kind == FC_FEATURE_INTERVAL);
+		bool		is_number = (feature->cycle == FC_CYCLE_NONE &&
+								 (feature->kind == FC_FEATURE_NUMBER ||
+								  feature->kind == FC_FEATURE_DATE ||
+								  feature->kind == FC_FEATURE_TIMESTAMP ||
+								  feature->kind == FC_FEATURE_INTERVAL));
 		char	   *shown = feature_name(&encoder, feature);
 		fc_column_facts facts = {0};
 

@@ -49,7 +49,11 @@ END
 $$;
 CREATE TABLE vectors (type text, vector text, like_vector text DEFAULT 'x', of_model boolean DEFAULT false);
 INSERT INTO vectors (type, vector) SELECT t, format('x::%s', t) FROM unnest(ARRAY['float8[]', 'integer[]', 'smallint[]', 'bigint[]', 'numeric[]', 'place', 'inner_place', 'row_vector', 'text']) t;
-INSERT INTO vectors VALUES ('literal', '''{1,2}''', '''{1,2}''::real[]', false), ('literal of VALUES', '(SELECT v FROM (VALUES (''{1,2}'')) w(v))', '''{1,2}''::real[]', false),
+INSERT INTO vectors VALUES ('literal', '''{1,2}''', '''{1,2}''::real[]', false), ('literal in brackets', '''[1, 2]''', '''{1,2}''::real[]', false),
+    ('text in brackets', 'format(''[%s]'', array_to_string(x, '',''))', 'x', false),
+    ('varchar', 'format('' [ %s ]'', array_to_string(x, '' , ''))::varchar', 'x', false),
+    ('row of a literal', '(SELECT r FROM (SELECT ''[1,2]'' AS x) r)', '''{1,2}''::real[]', true),
+    ('row of a text', '(SELECT r FROM (SELECT x::text AS x) r)', 'x', true), ('literal of VALUES', '(SELECT v FROM (VALUES (''{1,2}'')) w(v))', '''{1,2}''::real[]', false),
     ('NULL', 'NULL', 'NULL::real[]', false), ('row', 'p', 'x', true), ('row written out', '(SELECT r FROM (SELECT p.x AS x) r)', 'x', true);
 SELECT count(*) AS answered FROM calls, LATERAL answers(call, 'x') a WHERE a !~ '^.....: ';
 -- A call whose answer for some type differs from its answer for real[] is listed. Only untyped
@@ -71,6 +75,9 @@ SELECT cluster FROM points, predict_all('points', true, 2) WHERE false;
 SELECT sketch_agg(p, spec) FROM points p, given;
 \set VERBOSITY terse
 SELECT predict('points', '{1,2', max_distance => 1) FROM points WHERE false;
+SELECT predict('points', '[1,a]'); SELECT predict('points', '[1,2'); SELECT predict('points', '[[1,2]]'); SELECT predict('points', '[]');
+SELECT predict('points', '[1,,2]'); SELECT predict('points', '[1,2]]'); SELECT predict('points', '[0:1]={1,2}'); SELECT predict('points', '[1,NULL]');
+SELECT predict('points', '[1,2,3]'); SELECT predict('points', r) FROM (SELECT 'one' AS x) r;
 PREPARE untyped AS SELECT predict('points', $1);
 \set VERBOSITY default
 

@@ -23,6 +23,9 @@
 #include "pg/base/vector_type.h"
 #include "pg/base/vectors.h"
 
+/* Characters that may surround a vector in text form. */
+#define SPACES	" \t\r\n"
+
 /* ---- columns ---- */
 
 bool
@@ -164,7 +167,7 @@ form_of_base_type(Oid type)
 {
 	if (type == UNKNOWNOID)
 		return VECTOR_LITERAL;
-	if (type == TEXTOID)
+	if (type == TEXTOID || type == VARCHAROID || type == BPCHAROID)
 		return VECTOR_TEXT;
 	if (is_column_type(type))
 		return VECTOR_NUMBER;
@@ -218,7 +221,7 @@ checked_form(Oid type, bool rows)
 			errmsg("a value of type %s is not a vector", format_type_be(type)),
 			form == VECTOR_ROW
 			? errhint("encode_row(model_encoder(model), row) turns a row into a vector; for a sketch, add scaled => false.")
-			: errhint("A vector is an array of numbers, a vector, halfvec or sparsevec of pgvector, or a literal such as '{1,2}'%s.",
+			: errhint("A vector is an array of numbers, a vector, halfvec or sparsevec of pgvector, or a literal such as '[1,2]'%s.",
 					  rows
 					  ? "; a model takes numbers and rows, too: predict('model', t) FROM"
 					  " (SELECT true AS member) t"
@@ -241,13 +244,35 @@ form_of_argument(FunctionCallInfo fcinfo, int argument, bool rows)
 	return checked_form(type, rows);
 }
 
-Datum
-array_of_text(char *text)
+/*
+ * Replaces the brackets of the text form of pgvector, "[1,2]", by braces.
+ * Leaves any other text as it is, such as an array with bounds, "[0:1]={1,2}".
+ */
+static void
+brackets_to_braces(char *text)
 {
-	if (text[strspn(text, " \t\r\n")] != '{')
+	char	   *first = text +strspn(text, SPACES);
+	Size		length = strlen(first);
+
+	while (length > 0 && strchr(SPACES, first[length - 1]) != NULL)
+		length--;
+	if (length < 2 || first[0] != '[' || first[length - 1] != ']' ||
+		strcspn(first + 1, "[]{}\"") != length - 2)
+		return;
+	first[0] = '{';
+	first[length - 1] = '}';
+}
+
+Datum
+array_of_text(const char *given)
+{
+	char	   *text = pstrdup(given);
+
+	brackets_to_braces(text);
+	if (text[strspn(text, SPACES)] != '{')
 		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				errmsg("\"%s\" is not a vector", text),
-				errhint("A vector in text form is an array, such as '{1,2}'; cast text that is a"
+				errhint("A vector in text form is an array, such as '{1,2}' or '[1,2]'; cast text that is a"
 						" number. For a model of other columns, pass a row: predict('model', t) FROM (SELECT"
 						" 'red' AS colour) t."));
 	return OidInputFunctionCall(F_ARRAY_IN, text, FLOAT8OID, -1);

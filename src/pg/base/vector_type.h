@@ -19,7 +19,7 @@ typedef enum vector_form
 	VECTOR_HALVES,
 	VECTOR_SPARSE,
 	VECTOR_LITERAL,				/* text of an array as a C string */
-	VECTOR_TEXT,				/* text of an array as type text */
+	VECTOR_TEXT,				/* text of an array as text, varchar or char */
 	VECTOR_NUMBER,				/* a number: not a vector, but models accept
 								 * it */
 	VECTOR_ROW,					/* a row: not a vector, but models accept it */
@@ -45,8 +45,11 @@ is_vector_type(Oid type)
  */
 extern vector_form form_of_argument(FunctionCallInfo fcinfo, int argument, bool rows);
 
-/* Parses the text of an array and returns a double precision[]. */
-extern Datum array_of_text(char *text);
+/*
+ * Parses the text of an array, "{1,2}", or of a vector of pgvector, "[1,2]".
+ * Returns a double precision[].
+ */
+extern Datum array_of_text(const char *given);
 
 /*
  * Vectors of the extension "vector" (pgvector), read by their documented

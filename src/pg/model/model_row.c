@@ -286,6 +286,19 @@ record_of(FunctionCallInfo fcinfo, model_call_state *call, const served_model *m
 	return call->record;
 }
 
+/* Lets a column of texts be read as vectors in text form. */
+static void
+read_texts_as_vectors(value_reader *reader)
+{
+	vector_form form = form_of_type(reader->type);
+
+	if (form != VECTOR_TEXT && form != VECTOR_LITERAL)
+		return;
+	reader->source = SOURCE_ARRAY;
+	reader->kind = FC_FEATURE_VECTOR;
+	reader->vectors.form = form;
+}
+
 /* Reads the vector column of a record. Returns false if it is NULL. */
 static bool
 vector_of_record(record_reader *record, const served_model *model,
@@ -295,7 +308,10 @@ vector_of_record(record_reader *record, const served_model *model,
 	fc_feature_cell cell;
 
 	if (!has_row_type(record, row))
+	{
 		find_columns(record, row, &name, 1, false);
+		read_texts_as_vectors(&record->readers[0]);
+	}
 	read_record(record, row);
 	if (record->nulls[record->attribute[0]])
 		return false;

@@ -278,7 +278,7 @@ return_rules(FunctionCallInfo fcinfo, const fc_axis *axes,
  * Takes (op, space_rows, raw_rows, kinds, columns, conditions, encoder).
  * Returns rules for the labels that op assigns to space_rows. The conditions of
  * the rules are on raw_rows, whose dimensions have the given kinds
- * (fc_axis_kind) and columns; those of a cyclic column of the encoder, which
+ * (fc_axis_kind) and columns. Conditions on a cyclic column of the encoder, which
  * may be NULL, are arcs.
  */
 PG_FUNCTION_INFO_V1(fastclust_rules_of_sample);

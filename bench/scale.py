@@ -29,7 +29,7 @@ CREATE TABLE single (id bigint, g integer, x real[]);
 INSERT INTO single SELECT i, i %% 100, ARRAY(SELECT (((hashint8extended(i, d) & 65535) / 65535.0) + 3 * (hashint8extended(i %% 10, d) & 7))::real
     FROM generate_series(1, 10) d) FROM generate_series(1, %(rows)s) i;
 CREATE TABLE spec AS SELECT sketch_spec_agg(x, 10, '{"frequencies": 1000}') AS s, sketch_spec_agg(x, 10) AS of_training FROM (SELECT x FROM single LIMIT 5000) q;
-CREATE TABLE drawn AS SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 5000, NULL, NULL, 1, NULL, NULL)::scan_plan, i, x))).sample AS op FROM (SELECT x, id AS i FROM single LIMIT 50000) q;
+CREATE TABLE drawn AS SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 5000, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, i, x))).sample AS op FROM (SELECT x, id AS i FROM single LIMIT 50000) q;
 CREATE TABLE centroids AS SELECT kmeans_agg(x, 10) AS op FROM (SELECT x FROM single LIMIT 5000) q;
 """
 

@@ -6,7 +6,7 @@ SET search_path = public, fastclust, fastclust_internal;
 CREATE TABLE rows_of AS
     SELECT i, i % 7 AS g, ARRAY[(i * 7919 % 10007) / 1000.0, (i * 104729 % 10009) / 1000.0, i % 3, 0.1 * (i % 5), (i % 100 = 0)::integer]::real[] AS x
       FROM generate_series(1, 6000) i;
-CREATE TABLE sample_of AS SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint, x))).sample AS s FROM rows_of;
+CREATE TABLE sample_of AS SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, i::bigint, x))).sample AS s FROM rows_of;
 DO $$ BEGIN PERFORM train('waves of rows', 'rows_of', 'x', 3, 'kmeans'); END $$;
 CREATE TABLE specs AS SELECT drift_spec_of_sample(s, 1) AS d, model_spec('waves of rows') AS w FROM sample_of;
 DO $$ BEGIN PERFORM drop_model('waves of rows'); END $$;
@@ -29,7 +29,7 @@ $$;
 -- read back from their text as the same values.
 SELECT d::text
        = drift_spec_of_sample((SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL,
-           NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint,
+           NULL, 1, 4000, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, i::bigint,
                x ORDER BY i DESC))).sample FROM rows_of), 1)::text AS same_in_reverse_order,
        d::text = drift_spec_of_sample((SELECT s FROM sample_of), 2)::text AS same_with_another_seed,
        d::text::drift_spec::text = d::text AS same_from_text FROM specs;
@@ -116,7 +116,7 @@ SELECT drift_counts_agg(x, d)::text
        counted_rows(drift_counts_agg(CASE WHEN i <= 6 THEN ARRAY[0, 0, 0, 0, 0]::real[] ELSE x END,
            d)) AS rows_without_zero_vectors
   FROM rows_of, (SELECT drift_spec_of_sample(s, 1) AS d
-                   FROM (SELECT (scan_result(scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint, x))).sample AS s FROM rows_of) q) q;
+                   FROM (SELECT (scan_result(scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, i::bigint, x))).sample AS s FROM rows_of) q) q;
 
 -- Rows, specs, counts and bytes that do not fit are errors.
 SELECT statement, refused(statement) FROM unnest(ARRAY[

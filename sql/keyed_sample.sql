@@ -54,7 +54,7 @@ SELECT pg_column_size(fastclust_internal.without_sample_rows(s)) * 10 < pg_colum
 SELECT fastclust_internal.lloyd_final(fastclust_internal.sum(op, x)) = lloyd_step_agg(op, x)
        AS same_step FROM heap, (SELECT kmeans_agg(x, 3) AS op FROM heap) c GROUP BY op;
 CREATE FUNCTION plan(size integer, rank_limit float8) RETURNS fastclust_internal.scan_plan LANGUAGE sql AS $$
-    SELECT ROW(NULL, NULL, NULL, NULL, NULL, s, NULL, 1, size, NULL, NULL, 1, rank_limit, NULL)::fastclust_internal.scan_plan FROM made
+    SELECT ROW(NULL, NULL, NULL, NULL, NULL, s, NULL, 1, size, NULL, NULL, 1, rank_limit, NULL, NULL)::fastclust_internal.scan_plan FROM made
 $$;
 SELECT r.n, r.sketch = w.sketch AS same_sketch, r.sample = w.sample AS same_sample
   FROM (SELECT fastclust_internal.sum(q.c) AS c FROM (SELECT fastclust_internal.sum(plan(20, 0.01), id, x) AS c FROM heap GROUP BY id % 4) q) q,

@@ -29,11 +29,11 @@ INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('anycomp
 INSERT INTO sample VALUES ('text', 'metric', 'cosine', NULL), ('integer[]', 'flags', '{1,2}', NULL);
 INSERT INTO sample VALUES ('text', 'query', 'SELECT NULL::lloyd_step', NULL), ('oid[]', '', '{0}', NULL);
 INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL), ('integer[]', 'dimensions', '{1,1}', NULL);
-INSERT INTO sample VALUES ('fastclust_internal.scan_plan[]', '', NULL, 'ARRAY[ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL)::scan_plan]'), ('text[]', 'groups', '{"{1}"}', NULL),
+INSERT INTO sample VALUES ('fastclust_internal.scan_plan[]', '', NULL, 'ARRAY[ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL, NULL)::scan_plan]'), ('text[]', 'groups', '{"{1}"}', NULL),
 	('text[]', 'texts', '{"{1}"}', NULL), ('text', 'given', '{1}', NULL);
 INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint'), ('fastclust_internal.stored_versions[]', '', NULL, 'ARRAY(SELECT v FROM fastclust_internal.stored_versions v LIMIT 1)'),
 	('fastclust_internal.stored_versions', '', NULL, '(SELECT v FROM fastclust_internal.stored_versions v LIMIT 1)'), ('name[]', '', '{x}', NULL),
-	('scan_plan', '', NULL, 'ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL)::scan_plan');
+	('scan_plan', '', NULL, 'ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL, NULL)::scan_plan');
 INSERT INTO sample SELECT 'sketch_spec', '', s FROM made;
 INSERT INTO sample SELECT 'sketch', '', sketch_agg(x, (SELECT s FROM made)) FROM some_rows;
 INSERT INTO sample SELECT 'drift_spec', '', drift_spec_of_sample(op, 1) FROM made;
@@ -45,9 +45,9 @@ INSERT INTO sample VALUES ('record', '', NULL, '(SELECT r FROM (SELECT 1.5::floa
 INSERT INTO sample SELECT 'encoder', '', encoder_agg(ROW(x[1], x[2]), '{f1,f2}') FROM some_rows;
 INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)::text, sse_state(op, x)::text, silhouette_state(op, x)::text,
 	davies_bouldin_state(op, x)::text,
-	((scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 20, '{1,1}', 2, 0, NULL, NULL)::scan_plan, id, x))).sample)::text, scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 20, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, x)::text])
+	((scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 20, '{1,1}', 2, 0, NULL, NULL, NULL)::scan_plan, id, x))).sample)::text, scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 20, NULL, NULL, 1, NULL, ARRAY[op], NULL)::scan_plan, id, x)::text])
 	FROM some_rows, made GROUP BY op;
-INSERT INTO sample SELECT 'scan_plan', '', ROW(encoder_agg(ROW(x[1], x[2]), '{f1,f2}'), NULL, NULL, NULL, NULL, NULL, NULL, 1, 20, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan
+INSERT INTO sample SELECT 'scan_plan', '', ROW(encoder_agg(ROW(x[1], x[2]), '{f1,f2}'), NULL, NULL, NULL, NULL, NULL, NULL, 1, 20, NULL, NULL, 1, NULL, ARRAY[op], NULL)::scan_plan
 	FROM some_rows, made GROUP BY op;
 -- callable lists the C functions and aggregates of the extension, and one of several that differ
 -- only in the type of the vector, with "any" as real[]. Left out are entries of PL/pgSQL

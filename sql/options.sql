@@ -25,6 +25,7 @@ INSERT INTO given VALUES
     ('frozen', '{"frozen": true, "relation": "later"}', '{"relation": "later"}'),
     ('group_by', '{"group_by": "g"}', '{}'),
     ('where', '{"where": "a > 30"}', '{}'),
+    ('row_weight', '{"row_weight": "id"}', '{}'),
     ('since', '{"since": {"where": "a > 30"}}', '{}'),
     ('since.column', '{"since": {"column": "at", "interval": "9 days"}}', '{}'),
     ('since.interval', '{"since": {"column": "at", "interval": "9 days"}}',

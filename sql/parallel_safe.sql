@@ -16,7 +16,7 @@ SELECT m AS model, v AS version, v.operator AS op, v.training_sketch AS s, v.spe
 	(SELECT fastop_agg(p.x) FROM points p) AS sample, (SELECT fastop_agg(p.x) FROM points p WHERE i <= 8) AS landmarks,
 	(SELECT kernel_projection_agg(p.i, p.x, rbf_kernel(0.1), 2) FROM points p WHERE i <= 50) AS projection,
 	(SELECT lloyd_sums_agg(v.operator, p.x) FROM points p) AS sums, NULL::kernel_map AS no_map,
-	ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 20, '{1,1,1}', 2, 0, NULL, NULL)::scan_plan AS plan, NULL::encoder AS no_encoder,
+	ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 20, '{1,1,1}', 2, 0, NULL, NULL, NULL)::scan_plan AS plan, NULL::encoder AS no_encoder,
 	'vectors'::text AS name, 'rows'::text AS rows_name, 'r'::name AS n, 'train'::text AS trained, NULL::text AS none, 1::int AS one, 2::int AS two, 7::bigint AS seed, 0.5::float8 AS half,
 	true AS yes, '{}'::jsonb AS options, timestamptz '2030-01-01' AS at, interval '1 day' AS width, 'points'::regclass::oid AS relation
   FROM stored_models m JOIN stored_versions v ON v.model_id = m.id AND v.version = m.version WHERE m.model = 'vectors';
@@ -40,7 +40,7 @@ INSERT INTO calls VALUES
 	('live_difference(s, s)'), ('live_tables(relation)'), ('means(s)'), ('model_encoder(rows_name)'), ('model_hint(name)'),
 	('model_operator(name)'), ('model_spec(name)'), ('moments(s)'), ('moved_columns(ds, counts, counts, s, s, half, one, true)'), ('name_hint(name, ARRAY[rows_name], none)'),
 	('nearest(op, x, two)'), ('null_name(e, one)'), ('arc_in_words(e, one, 0, 1)'), ('cyclic_mean(e, one, center)'), ('nystroem(landmarks, kernel, two)'), ('rescaled_operator(op, center, scale, zeros, ones)'), ('option_help(trained)'),
-	('place_key(ctid)'), ('polynomial_kernel(two, half, half)'), ('predict(name, x)'), ('predict(rows_name, r)'), ('predict(name, half, half, half)'),
+	('place_key(ctid)'), ('row_weight(half, name)'), ('polynomial_kernel(two, half, half)'), ('predict(name, x)'), ('predict(rows_name, r)'), ('predict(name, half, half, half)'),
 	('predict_all(name, x, two)'), ('predict_columns(name, half, half, half)'), ('predict_distance(name, x)'), ('predict_distance_columns(name, half, half, half)'),
 	('predict_name(name, x)'), ('predict_path(name, x)'), ('predict_probabilities(name, x)'),
 	('profile_of_centroids(op, center, scale, means(s), stddevs(s), ARRAY[0, 0, 0], two, NULL)'), ('project(op, x)'), ('quality_of_sample(op, sample)'), ('rbf_kernel(half)'),
@@ -100,6 +100,7 @@ INSERT INTO aggregates VALUES
 	('adjusted_rand_agg(label, label)'), ('davies_bouldin_agg((SELECT op FROM given), x)'), ('drift_counts_agg(x, (SELECT ds FROM given))'),
 	('kernel_projection_agg(i, x, rbf_kernel(0.1), 2)'), ('kmeans_agg(x, 2)'),
 	('landmarks_agg(x, rbf_kernel(0.1), 2)'), ('lloyd_step_agg((SELECT op FROM given), x)'), ('lloyd_sums_agg((SELECT op FROM given), x)'),
+	('lloyd_sums_agg((SELECT op FROM given), x, i::float8)'), ('lloyd_step_agg((SELECT op FROM given), x, i::float8)'),
 	('normalized_mutual_information_agg(label, label)'), ('qkmeans_agg(x, 2)'), ('scan_agg((SELECT plan FROM given), i::bigint, x)'),
 	('simplified_silhouette_agg((SELECT op FROM given), x)'),
 	('sketch_agg(x, (SELECT sp FROM given))'), ('sketch_spec_agg(x, 2)'), ('sse_agg((SELECT op FROM given), x)');

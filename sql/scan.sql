@@ -18,7 +18,7 @@ CREATE TABLE made AS
 -- plan() is a plan of all parts of a scan; the arguments change some of them.
 CREATE FUNCTION plan(share integer DEFAULT 1, size integer DEFAULT 200, operators fastop[] DEFAULT '{}', center float8[] DEFAULT NULL, scale float8[] DEFAULT NULL)
     RETURNS scan_plan STABLE LANGUAGE sql SET search_path = of_scans, public, fastclust, fastclust_internal AS $$
-    SELECT ROW(NULL, NULL, center, scale, NULL, s, d, share, size, mean, 20.0, 5, NULL, operators)::scan_plan FROM made
+    SELECT ROW(NULL, NULL, center, scale, NULL, s, d, share, size, mean, 20.0, 5, NULL, operators, NULL)::scan_plan FROM made
 $$;
 CREATE FUNCTION weight_of(sample fastop) RETURNS float8 LANGUAGE sql SET search_path = of_scans, public, fastclust, fastclust_internal AS $$
     SELECT sum(weight) FROM centroids(sample)
@@ -85,7 +85,7 @@ SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 3;
 ALTER TABLE scanned SET (parallel_workers = 3);
 CREATE TABLE plans AS SELECT plan(operators => ARRAY[seven]) AS p FROM made;
-EXPLAIN (COSTS OFF) SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x) FROM scanned;
+EXPLAIN (COSTS OFF) SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, id, x) FROM scanned;
 SELECT r.n, r.n = w.n AS same_n, r.sketch = w.sketch AS same_sketch,
        r.counts::text = w.counts::text AS same_counts, r.sample = w.sample AS same_sample,
        near(r.steps[1], w.steps[1]) AS step_is_near
@@ -137,15 +137,15 @@ SELECT near(r.steps[1], t) AS step_is_near,
        r.n
   FROM (SELECT nystroem(three, rbf_kernel(0.1)) AS map FROM made) m,
        LATERAL (SELECT kmeans_agg(kernel_features(map, x), 3) AS op FROM scanned) o,
-       LATERAL (SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, map, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY[op])::scan_plan, id, x) AS state, lloyd_step_agg(op, kernel_features(map, x)) AS t FROM scanned) q,
+       LATERAL (SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, map, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY[op], NULL)::scan_plan, id, x) AS state, lloyd_step_agg(op, kernel_features(map, x)) AS t FROM scanned) q,
        scan_result(q.state) r;
 
 -- The metric cosine counts a zero vector as NULL and lets it enter nothing.
 SELECT r.n, r.nulls, r.sketch = t.sketch AS same_sketch, r.counts::text = t.counts::text
        AS same_counts, near(r.steps[1], t.step) AS step_is_near
   FROM (SELECT sketch_spec_agg(x, 5, '{"metric": "cosine"}') AS s, kmeans_agg(x, 5, '{"metric": "cosine"}') AS op FROM scanned) o,
-       LATERAL (SELECT drift_spec_of_sample((scan_result(scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 500, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x))).sample, 1) AS d FROM scanned) p,
-       LATERAL (SELECT scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, y) AS state, sketch_agg(y, s) AS sketch,
+       LATERAL (SELECT drift_spec_of_sample((scan_result(scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 500, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, id, x))).sample, 1) AS d FROM scanned) p,
+       LATERAL (SELECT scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op], NULL)::scan_plan, id, y) AS state, sketch_agg(y, s) AS sketch,
                        drift_counts_agg(y, d) AS counts, lloyd_step_agg(op, y) AS step
                   FROM (SELECT id, CASE WHEN id % 1000 = 0 THEN array_fill(0::real, ARRAY[4]) ELSE x END AS y FROM scanned) z) t, scan_result(t.state) r;
 
@@ -160,8 +160,8 @@ SELECT skips, r.n, r.nulls, r.sketch = t.sketch AS same_sketch,
        counts_of_values(r.counts) = counts_of_values(t.counts) AS same_counts, near(r.steps[1], t.step) AS step_is_near,
        ROW(r.n, r.nulls, r.sketch, r.counts::text, r.sample)::text
        = ROW(b.n, b.nulls, b.sketch, b.counts::text, b.sample)::text AS same_by_name
-  FROM encoded p, LATERAL (SELECT scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, a, b, c) AS state,
-                                  scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, t.*) AS by_name,
+  FROM encoded p, LATERAL (SELECT scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op], NULL)::scan_plan, id, a, b, c) AS state,
+                                  scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op], NULL)::scan_plan, id, t.*) AS by_name,
                                   sketch_agg(encode_listed(e, false, a, b, c), s) AS sketch, drift_counts_agg(encode_listed(e, false, a, b, c), d) AS counts,
                                   lloyd_step_agg(op, encode_listed(e, true, a, b, c)) AS step FROM scanned t) t, scan_result(t.state) r, scan_result(t.by_name) b ORDER BY 1;
 -- A scan takes 97 columns, as many as fit into the arguments of a call.
@@ -171,7 +171,7 @@ DECLARE
     names text := (SELECT string_agg('c' || i, ',') FROM generate_series(1, count) i);
     state aggregate_state;
 BEGIN
-    EXECUTE format('SELECT scan_agg(ROW(e, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, 1, %s)
+    EXECUTE format('SELECT scan_agg(ROW(e, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, 1, %s)
                       FROM (SELECT %s) v, (SELECT encoder_agg(w, ''{%s}'') AS e FROM (SELECT %s) w) o', names, columns, names, columns) INTO state;
     RETURN state;
 END
@@ -183,7 +183,7 @@ SELECT (scan_result(of_columns(97))).n;
 SELECT scan_agg((SELECT plan()), id, x) AS scan_of_no_rows FROM scanned WHERE false;
 SELECT scan_agg((SELECT plan()), id, NULL::real[]) AS scan_of_null_rows FROM scanned;
 SELECT sum(s) AS sum_of_null_states FROM (SELECT NULL::aggregate_state) q(s);
-SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::scan_plan, id, x))).* FROM scanned;
+SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::scan_plan, id, x))).* FROM scanned;
 SELECT r.n, r.sketch, r.counts::text AS counts
   FROM (SELECT scan_agg((SELECT plan(1048576)), id, x) FROM scanned WHERE id = 1) s(state),
        scan_result(s.state) r;
@@ -195,8 +195,8 @@ SELECT refused(s) FROM unnest(ARRAY[ 'SELECT scan_agg(NULL, id, x) FROM scanned'
     'SELECT scan_agg(plan(), id, ''NaN''::real || x[2:4]) FROM scanned', 'SELECT scan_agg(plan(), id, b) FROM scanned',
     'SELECT scan_agg(plan(operators => ARRAY[seven, seven, seven]), 1, ARRAY[1,2,3,4]) FROM made',
     'SELECT scan_agg(plan(center => ARRAY[1], scale => ARRAY[1]), id, x) FROM scanned',
-    'SELECT scan_agg(ROW(e, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, 1, 2) FROM made',
-    'SELECT scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, 1, 1e308::float8) FROM (SELECT encoder_agg(t, ''{v}'') AS e FROM (SELECT 1e-5::float8 * i AS v FROM generate_series(1, 9) i) t) q',
+    'SELECT scan_agg(ROW(e, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, 1, 2) FROM made',
+    'SELECT scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, 1, 1e308::float8) FROM (SELECT encoder_agg(t, ''{v}'') AS e FROM (SELECT 1e-5::float8 * i AS v FROM generate_series(1, 9) i) t) q',
     'SELECT scan_result(lloyd_sums_agg(seven, ARRAY[1,2,3,4])) FROM made',
     'SELECT sum(s) FROM (SELECT state FROM whole UNION ALL SELECT lloyd_sums_agg(seven, ARRAY[1,2,3,4]) FROM made) q(s)',
     'SELECT sum(s) FROM (SELECT state FROM whole UNION ALL SELECT scan_agg(plan(size => 10), 1, ARRAY[1,2,3,4])) q(s)']) s;

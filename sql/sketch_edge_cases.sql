@@ -11,8 +11,8 @@ SELECT lloyd_final(s) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS 
 CREATE AGGREGATE add_steps(aggregate_state) (SFUNC = state_combine, STYPE = aggregate_state);
 SELECT add_steps(overlay(s::text PLACING '0000000000010000' FROM 43)::aggregate_state) FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t, generate_series(1, 2);
 SELECT overlay(s::text PLACING '0000000000010001' FROM 43)::aggregate_state FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
-SELECT fastclust_internal.sum(overlay(s::text PLACING '0000000000010000' FROM 187)::aggregate_state) FROM (SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 2, NULL, NULL, 1, NULL, NULL)::scan_plan, i, x) AS s FROM r) t, generate_series(1, 2);
-SELECT overlay(s::text PLACING '0000000000010001' FROM 187)::aggregate_state FROM (SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 2, NULL, NULL, 1, NULL, NULL)::scan_plan, i, x) AS s FROM r) t;
+SELECT fastclust_internal.sum(overlay(s::text PLACING '0000000000010000' FROM 187)::aggregate_state) FROM (SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 2, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, i, x) AS s FROM r) t, generate_series(1, 2);
+SELECT overlay(s::text PLACING '0000000000010001' FROM 187)::aggregate_state FROM (SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 2, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, i, x) AS s FROM r) t;
 DROP AGGREGATE add_steps(aggregate_state); DROP AGGREGATE raw_sse(fastop, row_vector);
 
 -- Several sigmas, dense or structured, give exactly the sums of the whole table to merged rows,

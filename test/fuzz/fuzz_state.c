@@ -64,7 +64,7 @@ make_coreset(uint8_t *bytes, size_t space_left, unsigned int seed)
 
 	if (fc_coreset_bytes(DIM, capacity) > space_left)
 		return 0;
-	fc_coreset_init(DIM, capacity - 1, capacity, seed, center, (double) (seed % 2), INFINITY, FC_EUCLIDEAN, state);
+	fc_coreset_init(DIM, capacity - 1, capacity, seed, center, (double) (seed % 2), INFINITY, FC_EUCLIDEAN, false, state);
 	for (uint64_t key = 0; key < seed % 2 + 1; key++, state->count++)
 		fc_coreset_take(state, rank_of(state, key, row), row);
 	return fc_coreset_bytes(DIM, capacity);

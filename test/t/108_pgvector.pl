@@ -178,7 +178,7 @@ SQL
 $server->query(<<'SQL');
 CREATE TABLE bag_plans AS
 SELECT name, ROW(NULL, NULLIF(name, 'euclidean'), NULL, NULL, NULL, sketch_spec(403, 40, 1e9, options => jsonb_build_object('metric', name)),
-                 fastclust_internal.drift_spec_of_sample(fastop_agg(f), 1), 2, 100, NULL, NULL, 1, NULL, ARRAY[op])::fastclust_internal.scan_plan AS plan
+                 fastclust_internal.drift_spec_of_sample(fastop_agg(f), 1), 2, 100, NULL, NULL, 1, NULL, ARRAY[op], NULL)::fastclust_internal.scan_plan AS plan
   FROM bag_operators, bags WHERE name IN ('euclidean', 'cosine') AND i > 0 GROUP BY name, op;
 CREATE TABLE bag_scans AS
 SELECT name, form, r.n, r.nulls, ROW(r.n, r.nulls, r.sketch, r.counts::text, r.sample, (r.steps[1]).counts)::text AS parts, (r.steps[1]).sse

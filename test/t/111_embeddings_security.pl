@@ -64,9 +64,9 @@ gives('postgres', "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'shared'::reg
 
 # ---- states of other aggregates or with other arguments cannot be combined ----
 my %state = (
-	sample => "(SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x) FROM shared)",
-	'sample by angle' => "(SELECT scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x) FROM shared)",
-	'larger sample' => "(SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 6, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x) FROM shared)",
+	sample => "(SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 5, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, id, x) FROM shared)",
+	'sample by angle' => "(SELECT scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 5, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, id, x) FROM shared)",
+	'larger sample' => "(SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 6, NULL, NULL, 1, NULL, NULL, NULL)::scan_plan, id, x) FROM shared)",
 	step => "(SELECT fastclust_internal.sum(fastop_agg_of_two, x) FROM shared, (SELECT fastop_agg(c) AS fastop_agg_of_two FROM (VALUES ('{1,2,3}'::real[]), ('{2,3,1}')) v(c)) o)",
 	'step of others' => "(SELECT fastclust_internal.sum(o, x) FROM shared, (SELECT fastop_agg(c) AS o FROM (VALUES ('{1,2,3}'::real[])) v(c)) q)",
 );

@@ -56,7 +56,7 @@ sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, doub
 	size_t		capacity = 16;
 	fc_coreset *state = unit_uncleared(fc_coreset_bytes(D, capacity));
 
-	fc_coreset_init(D, size, capacity, seed, center, variance, limit, FC_EUCLIDEAN, state);
+	fc_coreset_init(D, size, capacity, seed, center, variance, limit, FC_EUCLIDEAN, false, state);
 	for (size_t i = first; i < count; i += step)
 	{
 		uint64_t	hash = i;
@@ -216,7 +216,7 @@ test_order(void)
 	fc_coreset *whole = sample(0, 1, ROWS, SIZE, 5, variance);
 	fc_coreset *merged = unit_uncleared(fc_coreset_bytes(D, SIZE + 2));
 
-	fc_coreset_init(D, SIZE, SIZE + 2, 5, center, variance, INFINITY, FC_EUCLIDEAN, merged);
+	fc_coreset_init(D, SIZE, SIZE + 2, 5, center, variance, INFINITY, FC_EUCLIDEAN, false, merged);
 	for (size_t part = 7; part-- > 0;)
 	{
 		fc_coreset *state = sample(part, 7, ROWS, SIZE, 5, variance);

@@ -381,7 +381,7 @@ start_learners(fc_learner learners[FEATURES], fc_nulls nulls)
 	{
 		size_t		width = i == POINT ? WIDTH : 1;
 
-		learners[i] = (fc_learner) {.kind = kinds[i],.scaling = FC_SCALING_DEFAULT,.nulls = nulls,.weight = 1.0,.max_categories = 4,
+		learners[i] = (fc_learner) {.kind = kinds[i],.count = 1,.scaling = FC_SCALING_DEFAULT,.nulls = nulls,.weight = 1.0,.max_categories = 4,
 			.width = width,.sums = unit_alloc(width, sizeof(fc_exact_sum)),.squares = unit_alloc(width, sizeof(fc_exact_sum)),
 			.values = {.texts = false},.categories = {.texts = true,.keyed = i == COUNTRY}};
 	}

@@ -116,7 +116,7 @@ test_sample(void)
 	double		ranks[3];
 	fc_coreset *state = unit_alloc(1, fc_coreset_bytes(3, 4));
 
-	fc_coreset_init(3, 4, 4, 1, center, 2.0, INFINITY, FC_EUCLIDEAN, state);
+	fc_coreset_init(3, 4, 4, 1, center, 2.0, INFINITY, FC_EUCLIDEAN, false, state);
 	fc_coreset_ranks(state, hashes, rows, 3, ranks);
 	CHECK(ranks[0] == ranks[1], "%g, %g", ranks[0], ranks[1]);
 	CHECK(fabs(ranks[2] / ranks[0] - (0.5 + 9.0 / 4.0) / 0.5) < 1e-12, "%g", ranks[2] / ranks[0]);

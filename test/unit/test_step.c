@@ -427,7 +427,7 @@ test_rows(const double *offset)
 	scratch = unit_scratch(fc_step_rows_scratch(&op, 70));
 	step = run(FC_STEP_LLOYD, header, x, w, 0, 0, 1);
 	for (size_t begin = 0, rows = 1; begin < ROWS; begin += rows, rows = 1 + (rows + 16) % 70)
-		fc_step_add_rows(step, &op, x + begin * D, begin + rows < ROWS ? rows : ROWS - begin, scratch);
+		fc_step_add_rows(step, &op, x + begin * D, NULL, begin + rows < ROWS ? rows : ROWS - begin, scratch);
 	for (int s = 0; s < 2; s++)
 	{
 		fc_step    *of = s == 0 ? step : run(FC_STEP_LLOYD, header, x, w, 0, ROWS, 1);

@@ -145,8 +145,18 @@ fc_exact_center(fc_exact_sum *squares, const fc_exact_sum *sum, int64_t n,
 static inline void
 add_element(fc_learner *learner, size_t i, double x)
 {
-	fc_exact_add(&learner->sums[i], x);
-	fc_exact_add_product(&learner->squares[i], x, x);
+	double		count = (double) learner->count;
+	double		square = x * x;
+
+	if (learner->count == 1)
+	{
+		fc_exact_add(&learner->sums[i], x);
+		fc_exact_add_product(&learner->squares[i], x, x);
+		return;
+	}
+	fc_exact_add_product(&learner->sums[i], count, x);
+	fc_exact_add_product(&learner->squares[i], count, square);
+	fc_exact_add_product(&learner->squares[i], count, fma(x, x, -square));
 }
 
 static inline void
@@ -154,7 +164,7 @@ add_number(fc_learner *learner, double x)
 {
 	add_element(learner, 0, x);
 	if (learner->scaling == FC_SCALING_ROBUST)
-		fc_frequent_add_number(&learner->values, x, 1);
+		fc_frequent_add_number(&learner->values, x, learner->count);
 }
 
 void
@@ -162,7 +172,7 @@ fc_learn_number(fc_learner *learner, double x)
 {
 	double		angle[2];
 
-	learner->numbers++;
+	learner->numbers += learner->count;
 	if (learner->cycle == FC_CYCLE_NONE)
 	{
 		add_number(learner, learner->log ? fc_signed_log(x) : x);
@@ -178,7 +188,7 @@ fc_learn_number(fc_learner *learner, double x)
 void
 fc_learn_vector(fc_learner *learner, const fc_feature_cell *cell)
 {
-	learner->numbers++;
+	learner->numbers += learner->count;
 	for (size_t i = 0; i < learner->width; i++)
 		add_element(learner, i,
 					cell->kind == FC_CELL_FLOATS ? (double) cell->floats[i]
@@ -188,30 +198,30 @@ fc_learn_vector(fc_learner *learner, const fc_feature_cell *cell)
 void
 fc_learn_text(fc_learner *learner, const char *text, size_t length)
 {
-	learner->texts++;
-	fc_frequent_add_text(&learner->categories, text, length, 1);
+	learner->texts += learner->count;
+	fc_frequent_add_text(&learner->categories, text, length, learner->count);
 }
 
 void
 fc_learn_keyed(fc_learner *learner, uint64_t key, const char *text,
 			   size_t length)
 {
-	learner->texts++;
-	fc_frequent_add_keyed(&learner->categories, key, text, length, 1);
+	learner->texts += learner->count;
+	fc_frequent_add_keyed(&learner->categories, key, text, length, learner->count);
 }
 
 void
 fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x,
 			 const char *text, size_t length)
 {
-	fc_frequent_add_text(&learner->categories, text, length, 1);
+	fc_frequent_add_text(&learner->categories, text, length, learner->count);
 	if (kind == FC_FEATURE_CATEGORY)
-		learner->texts++;
+		learner->texts += learner->count;
 	else if (kind == FC_FEATURE_NUMBER)
 		fc_learn_number(learner, x);
 	else
 	{
-		learner->booleans++;
+		learner->booleans += learner->count;
 		add_number(learner, x);
 	}
 }

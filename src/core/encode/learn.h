@@ -87,6 +87,8 @@ typedef struct fc_learner
 	fc_nulls	nulls;
 	double		weight;
 	uint32_t	max_categories;
+	int64_t		count;			/* number of rows for which the next value
+								 * counts */
 	int64_t		numbers;		/* number of rows with a number or a vector */
 	int64_t		booleans;
 	int64_t		texts;
@@ -118,6 +120,7 @@ fc_learner_start(fc_feature_kind kind, bool log, fc_scaling scaling,
 		{
 			INFINITY, -INFINITY
 		},
+			.count = 1,
 			.values =
 		{
 			.texts = false
@@ -130,7 +133,7 @@ fc_learner_start(fc_feature_kind kind, bool log, fc_scaling scaling,
 }
 
 /*
- * Each function adds the value of one row. Before the next value, the caller
+ * Each function adds the value of one row, `count` times. Before the next value, the caller
  * must provide memory for the counters of frequent items (frequent_items.h).
  */
 void		fc_learn_number(fc_learner *learner, double x);

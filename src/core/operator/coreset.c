@@ -16,13 +16,13 @@ typedef double four_doubles
 			__attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 
 size_t
-fc_coreset_bytes(size_t d, size_t capacity)
+fc_coreset_bytes(size_t dim, size_t capacity)
 {
-	size_t		row = (d + 1) * sizeof(double) + sizeof(uint32_t);
+	size_t		row = (dim + 1) * sizeof(double) + sizeof(uint32_t);
 
 	if (capacity > (SIZE_MAX / 4) / row)
 		return SIZE_MAX;
-	return sizeof(fc_coreset) + d * sizeof(double) + capacity * row;
+	return sizeof(fc_coreset) + dim * sizeof(double) + capacity * row;
 }
 
 static inline double *
@@ -62,22 +62,23 @@ heap_in(const fc_coreset *state)
 }
 
 void
-fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed,
+fc_coreset_init(size_t dim, size_t size, size_t capacity, uint64_t seed,
 				const double *center, double variance, double limit,
-				fc_metric metric, fc_coreset *state)
+				fc_metric metric, bool weighted, fc_coreset *state)
 {
-	memset(state, 0, sizeof(fc_coreset) + d * sizeof(double));
+	memset(state, 0, sizeof(fc_coreset) + dim * sizeof(double));
 	state->version = FC_STEP_VERSION;
 	state->kind = FC_STEP_CORESET;
 	state->metric = (uint8_t) metric;
-	state->dim = (uint32_t) d;
+	state->dim = (uint32_t) dim;
 	state->size = (uint32_t) size;
 	state->capacity = (uint32_t) capacity;
 	state->seed = seed;
 	state->variance = variance;
 	state->limit = limit;
+	state->weighted = weighted;
 	if (center != NULL)
-		memcpy(center_of(state), center, d * sizeof(double));
+		memcpy(center_of(state), center, dim * sizeof(double));
 }
 
 /*
@@ -202,7 +203,7 @@ fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes,
 {
 	const double *center = center_in(state);
 	const double scale = scale_of(state->variance);
-	const size_t d = state->dim;
+	const size_t d = fc_coreset_coordinates(state);
 
 	for (size_t r = 0; r < n; r++)
 	{
@@ -232,8 +233,9 @@ fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to)
 {
 	fc_coreset_init(from->dim, from->size, capacity, from->seed,
 					center_in(from), from->variance, from->limit,
-					(fc_metric) from->metric, to);
+					(fc_metric) from->metric, from->weighted == 1, to);
 	to->count = from->count;
+	to->weight = from->weight;
 	to->used = from->used;
 	memcpy(ranks_of(to), fc_coreset_row_ranks(from),
 		   from->used * sizeof(double));
@@ -306,7 +308,7 @@ fc_coreset_agree(const fc_coreset *a, const fc_coreset *b)
 {
 	return a->metric == b->metric && a->dim == b->dim && a->size == b->size &&
 		a->seed == b->seed && a->variance == b->variance &&
-		a->limit == b->limit &&
+		a->limit == b->limit && a->weighted == b->weighted &&
 		memcmp(a + 1, b + 1, a->dim * sizeof(double)) == 0;
 }
 
@@ -324,6 +326,7 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows,
 	fc_keyed   *items = FC_TAKE(arena, state->used, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, state->used, fc_keyed);
 	const double *rank = fc_coreset_row_ranks(state);
+	size_t		d = fc_coreset_coordinates(state);
 	double		next = (state->used > state->size ? rank[heap_in(state)[0]]
 						: state->used == state->count ? INFINITY
 						: state->limit);
@@ -338,11 +341,11 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows,
 	{
 		fc_check();
 		rows[i] = fc_coreset_row(state, items[i].value);
-		weights[i] = 1.0 /
-			fmin(1.0,
-				 partial_importance(rows[i], center_in(state),
-									scale_of(state->variance), state->dim) *
-				 next);
+		weights[i] = state->weighted ? rows[i][d] : 1.0;
+		weights[i] /= fmin(1.0,
+						   partial_importance(rows[i], center_in(state),
+											  scale_of(state->variance), d) *
+						   weights[i] * next);
 	}
 	fc_arena_release(arena, mark);
 }
@@ -363,7 +366,8 @@ is_heap(const fc_coreset *state)
 	for (size_t at = 0; at < state->used; at++)
 	{
 		if (heap[at] >= state->used ||
-			!(rank[at] > 0.0 && rank[at] <= 2.0 && rank[at] < state->limit) ||
+			!(rank[at] > 0.0 && rank[at] < state->limit) ||
+			(rank[at] > 2.0 && !state->weighted) ||
 			(at > 0 && rank[heap[(at - 1) / 2]] < rank[heap[at]]))
 			return false;
 		sum += heap[at];
@@ -394,7 +398,9 @@ fc_coreset_check(const void *bytes, size_t size)
 		state->used > state->capacity || state->used > state->size + 1 ||
 		state->count < (int64_t) state->used || state->count > FC_MAX_ROWS ||
 		!isfinite(state->variance) || state->variance < 0.0 ||
-		!(state->limit > 0.0) ||
+		!(state->limit > 0.0) || state->weighted > 1 ||
+		state->dim == state->weighted || !isfinite(state->weight.high) ||
+		!isfinite(state->weight.low) ||
 		fc_coreset_bytes(state->dim, state->capacity) != size)
 		return FC_EFORMAT;
 	if (!fc_all_finite((const double *) (state + 1), state->dim) ||
@@ -402,8 +408,12 @@ fc_coreset_check(const void *bytes, size_t size)
 		return FC_EFORMAT;
 	for (size_t slot = 0; slot < state->used; slot++)
 	{
+		const double *row = fc_coreset_row(state, slot);
+		size_t		d = fc_coreset_coordinates(state);
+
 		fc_check();
-		if (!all_moderate_or_missing(fc_coreset_row(state, slot), state->dim))
+		if (!all_moderate_or_missing(row, d) ||
+			(state->weighted && !(row[d] > 0.0 && isfinite(row[d]))))
 			return FC_EFORMAT;
 	}
 	return FC_OK;

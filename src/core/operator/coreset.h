@@ -14,19 +14,23 @@
  * limit, r is the limit. The sample depends on the rows and keys alone, not on
  * their order, so states may be merged. All samples of a training are of this
  * kind, uniform or not. A missing coordinate is NaN, and counts as c in the
- * importance. Rows without keys are distinguished by their values
+ * importance. A row of weight w has the rank u / (q(x) w) and represents
+ * w / min(1, q(x) w r) rows. Rows without keys are distinguished by their values
  * alone: equal rows are taken together or not at all.
  *
  * Bachem, Lucic, Krause (2018), lightweight coresets; Duffield, Lund, Thorup
  * (2007), priority sampling.
  *
- * Layout: fc_coreset, double center[d], double rank[capacity], double
- * x[capacity * d], uint32 heap[capacity], the greatest rank at the root.
+ * Layout: fc_coreset, double center[dim], double rank[capacity], double
+ * x[capacity * dim], uint32 heap[capacity], the greatest rank at the root.
+ * dim is d or, if rows have weights, d + 1: the last value of a row is its
+ * weight, and the last value of the center is not used.
  */
 #ifndef FC_OPERATOR_CORESET_H
 #define FC_OPERATOR_CORESET_H
 
 #include "numerics/metric.h"
+#include "operator/step.h"
 
 typedef struct fc_coreset
 {
@@ -34,7 +38,7 @@ typedef struct fc_coreset
 	uint16_t	version;		/* layout version, FC_STEP_VERSION */
 	uint8_t		kind;			/* kind of state, FC_STEP_CORESET */
 	uint8_t		metric;			/* fc_metric; cosine rows have length 1 */
-	uint32_t	dim;
+	uint32_t	dim;			/* number of stored values of a row */
 	uint32_t	size;			/* number of rows requested, below 2^31 */
 	uint32_t	used;			/* number of rows stored, 0 .. size + 1; the
 								 * extra one gives r */
@@ -45,18 +49,31 @@ typedef struct fc_coreset
 								 * 0: uniform */
 	double		limit;			/* upper limit of ranks, exclusive, above 0;
 								 * INFINITY: no limit */
+	uint64_t	weighted;		/* 1 if rows have weights, else 0 */
+	fc_pair		weight;			/* sum of the weights offered; 0 unless
+								 * weighted */
 } fc_coreset;
+
+/* Returns d, the number of coordinates of a row. */
+static inline size_t
+fc_coreset_coordinates(const fc_coreset *state)
+{
+	return state->dim - state->weighted;
+}
 
 /*
  * Returns the size in bytes of a state for up to `capacity` rows, an even
- * number; SIZE_MAX if the size overflows.
+ * number, of `dim` values; SIZE_MAX if the size overflows.
  */
-size_t		fc_coreset_bytes(size_t d, size_t capacity);
+size_t		fc_coreset_bytes(size_t dim, size_t capacity);
 
-/* Initialises an empty state; center (d) may be NULL if variance is 0. */
-void		fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed,
+/*
+ * Initialises an empty state; center (dim values) may be NULL if variance is
+ * 0. weighted: the last value of a row is its weight.
+ */
+void		fc_coreset_init(size_t dim, size_t size, size_t capacity, uint64_t seed,
 							const double *center, double variance, double limit,
-							fc_metric metric, fc_coreset *state);
+							fc_metric metric, bool weighted, fc_coreset *state);
 
 /*
  * Returns the importance q(x) of a row (see the top of this file); 1 if
@@ -73,10 +90,10 @@ void		fc_coreset_limit(const double *importances, const double *weights,
 							 size_t n, double share, double *limit);
 
 /*
- * fc_coreset_ranks computes the ranks of n rows (d values, finite or missing)
- * from their hashes. fc_coreset_hash replaces the keys in hashes (n) by hashes of the key
- * and of a row's first two values; the values distinguish the rare rows that
- * share a key.
+ * fc_coreset_ranks computes the ranks of n rows of weight 1 (d values, finite
+ * or missing) from their hashes; a weight divides the rank. fc_coreset_hash
+ * replaces the keys in hashes (n) by hashes of the key and of a row's first
+ * two values; the values distinguish the rare rows that share a key.
  */
 void		fc_coreset_hash(uint64_t seed, const double *x, size_t n, size_t d,
 							uint64_t *hashes);
@@ -92,7 +109,10 @@ bool		fc_coreset_takes(const fc_coreset *state, double rank);
 bool		fc_coreset_is_full(const fc_coreset *state);
 void		fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to);
 
-/* Adds a row of the given rank to the state, which must not be full. */
+/*
+ * Adds a row of the given rank and of dim values to the state, which must not
+ * be full.
+ */
 void		fc_coreset_take(fc_coreset *state, double rank, const double *x);
 
 /*

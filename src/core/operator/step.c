@@ -149,31 +149,20 @@ fc_step_init(int kind, const fc_operator_header *header, size_t operator_size,
 	((fc_operator_header *) (step + 1))->container = 0;
 }
 
-/* Computes p += x, exact except for the rounding of the low part. */
-static inline void
-add(fc_pair *p, double x)
-{
-	double		sum = p->high + x;
-	double		back = sum - p->high;
-
-	p->low += (p->high - (sum - back)) + (x - back);
-	p->high = sum;
-}
-
 /* Computes p += weight * x for d pairs. */
 FC_CLONES
 static void
 add_row(fc_pair *restrict p, const double *restrict x, double weight, size_t d)
 {
 	for (size_t i = 0; i < d; i++)
-		add(p + i, weight * x[i]);
+		fc_pair_add(p + i, weight * x[i]);
 }
 
 static inline void
 add_pair(fc_pair *p, fc_pair q)
 {
-	add(p, q.high);
-	add(p, q.low);
+	fc_pair_add(p, q.high);
+	fc_pair_add(p, q.low);
 }
 
 /*
@@ -188,18 +177,18 @@ account(fc_step *step, const fc_step_view *view, const fc_operator *op,
 	double		squared = fc_operator_distance(op, cluster, x, scratch);
 
 	step->count++;
-	add(&step->weight, weight);
-	add(&step->total, weight * squared);
+	fc_pair_add(&step->weight, weight);
+	fc_pair_add(&step->total, weight * squared);
 	view->counts[cluster]++;
-	add(&view->weights[cluster], weight);
+	fc_pair_add(&view->weights[cluster], weight);
 	if (step->kind == FC_STEP_DAVIES_BOULDIN)
-		add(&view->sums[cluster], weight * sqrt(squared));
+		fc_pair_add(&view->sums[cluster], weight * sqrt(squared));
 	/* adding 0 would not change a pair */
 	for (size_t e = 0;
 		 step->kind == FC_STEP_LLOYD && elements != NULL && e < elements->count;
 		 e++)
-		add(&view->sums[cluster * op->d + elements->indices[e]],
-			weight * x[elements->indices[e]]);
+		fc_pair_add(&view->sums[cluster * op->d + elements->indices[e]],
+					weight * x[elements->indices[e]]);
 	if (step->kind == FC_STEP_LLOYD && elements == NULL)
 		add_row(view->sums + cluster * op->d, x, weight, op->d);
 }
@@ -349,8 +338,8 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x,
 		if (kinds[step->kind].score != NULL)
 		{
 			step->count++;
-			add(&step->weight, weight);
-			add(&step->total, weight * kinds[step->kind].score(op, x, scratch));
+			fc_pair_add(&step->weight, weight);
+			fc_pair_add(&step->total, weight * kinds[step->kind].score(op, x, scratch));
 		}
 		else
 			account(step, &view, op, fc_operator_assign(op, x, scratch), x,
@@ -498,13 +487,12 @@ sum_rows(const fc_operator *op, size_t j, const double *x, const int32_t *rows,
 }
 
 /*
- * Sums the rows of one call in plain doubles, cluster by cluster, and then
- * adds these sums to the pairs. This is faster than adding each row to the
- * pairs.
+ * Sums rows of weight 1 in plain doubles, cluster by cluster, and then adds
+ * these sums to the pairs. This is faster than adding each row to the pairs.
  */
 void
 fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
-				 size_t n, fc_scratch scratch)
+				 const double *weights, size_t n, fc_scratch scratch)
 {
 	fc_step_view view = fc_step_view_of(step);
 	rows_work	w = open_rows_work(op, n, scratch);
@@ -512,6 +500,13 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
 
 	FC_ASSERT(step->kind == FC_STEP_LLOYD && step->pending == 0);
 	fc_operator_assign_batch(op, x, n, w.scratch, w.labels);
+	if (weights != NULL)
+	{
+		for (size_t r = 0; r < n; r++)
+			account(step, &view, op, (size_t) w.labels[r], x + r * op->d, NULL,
+					weights[r], w.scratch);
+		return;
+	}
 	order_rows(&w, op->k, n);
 	for (size_t at = 0, end; at < n; at = end)
 	{
@@ -520,12 +515,12 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
 		end = (size_t) w.end[j];
 		total += sum_rows(op, j, x, w.order + at, end - at, &w);
 		add_row(view.sums + j * op->d, w.sum, 1.0, op->d);
-		add(&view.weights[j], (double) (end - at));
+		fc_pair_add(&view.weights[j], (double) (end - at));
 		view.counts[j] += (int64_t) (end - at);
 	}
 	step->count += (int64_t) n;
-	add(&step->weight, (double) n);
-	add(&step->total, total);
+	fc_pair_add(&step->weight, (double) n);
+	fc_pair_add(&step->total, total);
 	FC_ASSERT(is_sound(step));
 }
 
@@ -543,11 +538,11 @@ finish_sum(const fc_step *step, const fc_step_view *view,
 		{
 			const double *x = view->x + r * op->d;
 
-			add(&sum, view->w[r] *
-				(step->kind == FC_STEP_LLOYD
-				 ? x[i]
-				 : sqrt(fc_operator_distance(op, j, x,
-											 pending->scratch))));
+			fc_pair_add(&sum, view->w[r] *
+						(step->kind == FC_STEP_LLOYD
+						 ? x[i]
+						 : sqrt(fc_operator_distance(op, j, x,
+													 pending->scratch))));
 		}
 	return fc_pair_value(sum);
 }
@@ -564,10 +559,10 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 	pending = label_pending(step, &view, &op, scratch);
 	result->count = step->count + (int64_t) step->pending;
 	for (size_t r = 0; r < step->pending; r++)
-		add(&total,
-			view.w[r] * fc_operator_distance(&op, (size_t) pending.labels[r],
-											 view.x + r * op.d,
-											 pending.scratch));
+		fc_pair_add(&total,
+					view.w[r] * fc_operator_distance(&op, (size_t) pending.labels[r],
+													 view.x + r * op.d,
+													 pending.scratch));
 	result->total = fc_pair_value(total);
 	for (size_t j = 0; j < op.k; j++)
 	{
@@ -579,7 +574,7 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 			if ((size_t) pending.labels[r] == j)
 			{
 				result->counts[j]++;
-				add(&weight, view.w[r]);
+				fc_pair_add(&weight, view.w[r]);
 			}
 		result->weights[j] = fc_pair_value(weight);
 		for (size_t i = 0; i < view.width; i++)

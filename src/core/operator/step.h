@@ -64,6 +64,17 @@ typedef struct fc_pair
 	double		low;
 } fc_pair;
 
+/* Computes p += x, exact except for the rounding of the low part. */
+static inline void
+fc_pair_add(fc_pair *p, double x)
+{
+	double		sum = p->high + x;
+	double		back = sum - p->high;
+
+	p->low += (p->high - (sum - back)) + (x - back);
+	p->high = sum;
+}
+
 typedef struct fc_step
 {
 	uint32_t	container;
@@ -125,12 +136,13 @@ void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
 								 double weight, fc_scratch scratch);
 
 /*
- * Adds rows (n x d) of weight 1 to a lloyd state without pending rows, all of
- * them assigned immediately. Scratch: fc_step_rows_scratch floats.
+ * Adds rows (n x d) to a lloyd state without pending rows, all of them
+ * assigned immediately. weights: n values; NULL: all weights are 1. Scratch:
+ * fc_step_rows_scratch floats.
  */
 size_t		fc_step_rows_scratch(const fc_operator *op, size_t n);
 void		fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
-							 size_t n, fc_scratch scratch);
+							 const double *weights, size_t n, fc_scratch scratch);
 
 /*
  * Adds source to target, pending rows included. Returns FC_EMISMATCH if the

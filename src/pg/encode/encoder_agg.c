@@ -24,7 +24,8 @@ enum
 {
 	ARGUMENT_ROW = 1,
 	ARGUMENT_COLUMNS,
-	ARGUMENT_OPTIONS
+	ARGUMENT_OPTIONS,
+	ARGUMENT_COUNT
 };
 
 typedef struct encoder_state
@@ -551,7 +552,7 @@ pass_nulls(encoder_state *state, const learning_call_state *call)
 														   "\"skip\""))));
 		if (state->learners[i].nulls == FC_NULLS_SKIP)
 		{
-			state->learners[i].nulls_seen++;
+			state->learners[i].nulls_seen += state->learners[i].count;
 			pass = false;
 		}
 	}
@@ -659,7 +660,7 @@ learn_feature(encoder_state *state, learning_call_state *call, Size i,
 	const fc_feature_cell *cell = &call->cells[i];
 
 	if (cell->kind == FC_CELL_NULL)
-		learner->nulls_seen++;
+		learner->nulls_seen += learner->count;
 	else if (learner->kind == FC_FEATURE_ANY)
 		learn_any(state, learner, call, i, DatumGetJsonbP(value));
 	else if (cell->kind == FC_CELL_TEXT)
@@ -680,14 +681,17 @@ learn_feature(encoder_state *state, learning_call_state *call, Size i,
 		learn_vector(state, learner, call->paths[i].label, cell);
 }
 
+/* Learns a row that counts as `count` rows. */
 static void
-learn_row(encoder_state *state, learning_call_state *call)
+learn_row(encoder_state *state, learning_call_state *call, int64 count)
 {
 	read_cells(call);
-	state->rows++;
+	state->rows += count;
+	for (Size i = 0; i < state->features; i++)
+		state->learners[i].count = count;
 	if (!pass_nulls(state, call))
 	{
-		state->skipped++;
+		state->skipped += count;
 		return;
 	}
 	for (int c = 0; c < call->count; c++)
@@ -697,7 +701,8 @@ learn_row(encoder_state *state, learning_call_state *call)
 
 /*
  * Transition function. Takes (state, row record, columns text[] [, options
- * jsonb]). Learns a row; a NULL row changes nothing.
+ * jsonb [, count bigint]]). Learns a row; a NULL row, or one that counts 0
+ * times, changes nothing.
  */
 PG_FUNCTION_INFO_V1(fastclust_encoder_accum);
 Datum
@@ -707,12 +712,15 @@ fastclust_encoder_accum(PG_FUNCTION_ARGS)
 	encoder_state *state = internal_state(fcinfo);
 	learning_call_state *call;
 	HeapTupleHeader row;
+	int64		count = PG_NARGS() > ARGUMENT_COUNT ? PG_GETARG_INT64(ARGUMENT_COUNT) : 1;
 
 	require_argument(fcinfo, ARGUMENT_COLUMNS, "columns");
 	if (PG_NARGS() > ARGUMENT_OPTIONS)
 		require_argument(fcinfo, ARGUMENT_OPTIONS, "options");
+	if (PG_NARGS() > ARGUMENT_COUNT)
+		require_argument(fcinfo, ARGUMENT_COUNT, "count");
 	call = learning_call_state_of(fcinfo);
-	if (PG_ARGISNULL(ARGUMENT_ROW))
+	if (PG_ARGISNULL(ARGUMENT_ROW) || count == 0)
 		return unchanged_state(fcinfo);
 	row = PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_ROW);
 	find_record(call, row);
@@ -721,7 +729,7 @@ fastclust_encoder_accum(PG_FUNCTION_ARGS)
 	else if (state->generation != call->generation)
 		check_same_rows(state, call);
 	read_record(&call->record, row);
-	learn_row(state, call);
+	learn_row(state, call, count);
 	report_progress_of_rows();
 	PG_RETURN_POINTER(state);
 }

@@ -65,11 +65,18 @@ new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d,
 {
 	Size		capacity = Min(Max(FIRST_CAPACITY, (rows + 1) / 2 * 2),
 							   full_coreset((Size) plan->size));
-	fc_coreset *state = new_state(fcinfo, 0, d, capacity);
+	Size		dim = d + plan->weighted;
+	double	   *center = NULL;
+	fc_coreset *state = new_state(fcinfo, 0, dim, capacity);
 
-	fc_coreset_init(d, (Size) plan->size, capacity, plan->seed, plan->center,
-					plan->variance, plan->limit, metric, state);
-	SET_VARSIZE(state, fc_coreset_bytes(d, capacity));
+	if (plan->center != NULL)
+	{
+		center = palloc0(dim * sizeof(double));
+		memcpy(center, plan->center, d * sizeof(double));
+	}
+	fc_coreset_init(dim, (Size) plan->size, capacity, plan->seed, center,
+					plan->variance, plan->limit, metric, plan->weighted, state);
+	SET_VARSIZE(state, fc_coreset_bytes(dim, capacity));
 	return state;
 }
 
@@ -115,6 +122,8 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 		fc_coreset_take(left, rank, fc_coreset_row(right, slot));
 	}
 	left->count += right->count;
+	fc_pair_add(&left->weight, right->weight.high);
+	fc_pair_add(&left->weight, right->weight.low);
 	return left;
 }
 
@@ -170,16 +179,17 @@ fc_weighted_rows *
 rows_of_coreset(const fc_coreset *state, const double *fill, memory_account *memory)
 {
 	Size		n = fc_coreset_rows(state);
-	listed_rows list = {.fill = fill,.d = state->dim};
-	fc_centroid_source source = {.k = n,.d = state->dim,.row = listed_row,.place = &list};
+	Size		d = fc_coreset_coordinates(state);
+	listed_rows list = {.fill = fill,.d = d};
+	fc_centroid_source source = {.k = n,.d = d,.row = listed_row,.place = &list};
 	fc_arena	arena;
 	double	   *weights;
 	fc_weighted_rows *result;
 
-	charge_memory(memory, codebook_bytes(n, state->dim));
+	charge_memory(memory, codebook_bytes(n, d));
 	arena = charged_arena(memory);
 	list.rows = FC_TAKE(&arena, n, const double *);
-	list.row = FC_TAKE(&arena, state->dim, double);
+	list.row = FC_TAKE(&arena, d, double);
 	weights = FC_TAKE(&arena, n, double);
 	fc_coreset_sample(state, &arena, list.rows, weights);
 	result = rows_of_operator(make_codebook_of((fc_metric) state->metric, &source, weights));

@@ -26,6 +26,7 @@ typedef struct coreset_plan
 	uint64		seed;
 	double		limit;			/* exclusive upper limit of ranks; INFINITY
 								 * for no limit */
+	bool		weighted;		/* true if rows have weights */
 } coreset_plan;
 
 /* Raises an error if a parameter of the plan is out of range. */

@@ -561,11 +561,12 @@ settings_of_encoder(const training *t, const fc_encoder_header *before)
 /*
  * Learns the encoder from the rows of a FROM clause; returns NULL if there are
  * no rows. An existing encoder keeps its dimensions unless the columns have
- * changed, and its time zone. To find its categories again, more categories than it has are
- * requested from encoder_agg.
+ * changed, and its time zone. To find its categories again, more categories
+ * than it has are requested from encoder_agg. Rows of a weight below
+ * min_weight count as if they had this weight.
  */
 static fc_encoder_header *
-encoder_of_rows(const training *t, const char *rows)
+encoder_of_rows(const training *t, const char *rows, double min_weight)
 {
 	ArrayType  *names = array_of_names(t->source.features,
 									   t->source.feature_count);
@@ -578,8 +579,12 @@ encoder_of_rows(const training *t, const char *rows)
 	bool		null;
 	Datum		learned;
 
-	learned = query_datum(psprintf("SELECT encoder_agg(t.*, $1::text[], $2) %s",
-								   rows),
+	learned = query_datum(t->source.weight == NULL
+						  ? psprintf("SELECT encoder_agg(t.*, $1::text[], $2) %s", rows)
+						  : psprintf("SELECT encoder_counts_agg(t.*, $1::text[], $2,"
+									 " (greatest(%s, %.17g) * %.17g)::bigint) %s",
+									 t->source.weight, min_weight, t->source.count_factor,
+									 rows),
 						  lengthof(arguments), arguments,
 						  scan_flags(&t->source), &null);
 	return null ? NULL
@@ -593,18 +598,27 @@ learn_encoder(training *t)
 	const train_source *source = &t->source;
 	StringInfoData picked;
 	StringInfoData every;
+	double		wanted = wanted_rows(t);
+	double		min_weight = 0;
 	fc_encoder_header *learned;
 
 	if (source->is_vector)
 		return;
 	initStringInfo(&picked);
 	initStringInfo(&every);
-	append_rows_from(&picked, source, wanted_rows(t), t->estimate,
+	append_rows_from(&picked, source, rows_to_read(source, wanted), t->estimate,
 					 t->options->seed, NULL);
 	append_rows_from(&every, source, INFINITY, 0, 0, NULL);
-	learned = encoder_of_rows(t, picked.data);
+	if (source->weight != NULL && t->estimate > 3 * wanted)
+	{
+		/* rows are drawn with probabilities in proportion to their weights */
+		min_weight = source->total_weight / wanted;
+		appendStringInfo(&picked, " AND %s >> 40 & 16777215 < %s * %.17g", row_key(source),
+						 source->weight, 16777216.0 / min_weight);
+	}
+	learned = encoder_of_rows(t, picked.data, min_weight);
 	if (learned == NULL && strcmp(picked.data, every.data) != 0)
-		learned = encoder_of_rows(t, every.data);
+		learned = encoder_of_rows(t, every.data, 0);
 	if (learned == NULL)
 		reject_no_rows(t);
 	if (!same_dimensions(learned, (fc_encoder_header *) source->encoder))

@@ -245,7 +245,7 @@ take_old(group_fit *fit, const fc_operator_header *old)
 				   sizeof(old->digest)) == 0)
 		{
 			fit->op = with_weights_of(old, fit->next[i]);
-			fit->objective = fit->sse[i] / (double) fit->n;
+			fit->objective = fit->sse[i] / fit->weight;
 			return;
 		}
 }
@@ -269,7 +269,7 @@ sample_suffices(const training *t, const group_fit *fit, Size k)
 	if (found->count == 0 || t->start != NULL ||
 		has_heavy_tail(found->sample))
 		return false;
-	all = fit->sse[0] / (double) fit->n;
+	all = fit->sse[0] / fit->weight;
 	return all <= found->objective * (1 + MAX_OVERFIT * (double) k /
 									  (double) found->sample->n) +
 		ADDED_ERRORS * Min(found->error, MAX_ERROR * found->objective);
@@ -280,7 +280,7 @@ static void
 take_candidate(const training *t, group_fit *fit, int i)
 {
 	take_step(t, fit, fit->found.op[i], fit->next[i], fit->sse[i], fit->gain[i],
-			  fit->n);
+			  fit->weight);
 }
 
 /*
@@ -675,7 +675,7 @@ alternate_factorized(const training *t, group_fit *fit,
 	{
 		TimestampTz begun = begin_step(t, psprintf("factored scan %d", i));
 		lloyd_sums	sums = lloyd_scan(t, candidate);
-		double		objective = sums.sse / (double) sums.n;
+		double		objective = sums.sse / sums.weight;
 
 		log_step(t, psprintf("factored scan %d", i), begun, objective,
 				 psprintf("%lld non-zeros",

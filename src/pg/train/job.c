@@ -44,7 +44,7 @@ void
 warn_foreign_code(Oid relation, const feature_list *features,
 				  const train_options *options)
 {
-	char	  **columns = palloc((Size) (features->count + 1) * sizeof(char *));
+	char	  **columns = palloc((Size) (features->count + 2) * sizeof(char *));
 	query_argument arguments[] = {
 		{"regclass", ObjectIdGetDatum(relation)},
 		{"_name"}
@@ -58,8 +58,11 @@ warn_foreign_code(Oid relation, const feature_list *features,
 	if (!superuser())
 		return;
 	memcpy(columns, features->names, (Size) features->count * sizeof(char *));
-	columns[features->count] = options->group_by;
-	count = features->count + (options->group_by != NULL);
+	count = features->count;
+	if (options->group_by != NULL)
+		columns[count++] = options->group_by;
+	if (options->row_weight != NULL)
+		columns[count++] = options->row_weight;
 	arguments[1].value = PointerGetDatum(array_of_names(columns, count));
 	problem = query_datum("SELECT scan_problem($1, $2)", 2, arguments, 0,
 						  &none);
@@ -151,6 +154,22 @@ check_balance(const training *t)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("option \"balance\" cannot be used with %s", problem),
 				errhint("Use method auto or kmeans, without options \"group_by\" and \"trim\"."));
+}
+
+/* Raises an error if the method or a live sketch cannot weight rows. */
+static void
+check_row_weight(const training *t)
+{
+	if (t->source.weight == NULL)
+		return;
+	if (t->method & (METHOD_QKMEANS | METHOD_KERNEL))
+		reject_with_method(t->method, "does not weight rows",
+						   "Methods with the option row_weight are auto, compressive, kmeans, density.");
+	if (t->options->live.follow == LIVE_ON ||
+		(t->options->live.follow == LIVE_AS_BEFORE && is_followed(t)))
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("option \"row_weight\" cannot be used with a live sketch, which gives each row the same weight"),
+				errhint("Leave out option \"row_weight\" or option \"live\"."));
 }
 
 /* ---- models ---- */
@@ -259,6 +278,7 @@ begin_training(const locked_model *locked, const train_source *source, int64 k,
 	t->method = method == METHOD_AUTO ? METHOD_KMEANS : method;
 	if (method == METHOD_AUTO)
 		t->note = "kmeans: smallest sum of squares over all rows";
+	check_row_weight(t);
 	check_live(t);
 	check_balance(t);
 	check_density(t, k);

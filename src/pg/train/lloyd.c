@@ -86,6 +86,16 @@ sums_are_shared(const fc_operator_header *op)
 		workers_fit(op);
 }
 
+/* Returns the sum of the weights of the clusters. */
+static double
+weight_of_operator(const fc_operator_header *header)
+{
+	fc_operator op;
+
+	open_operator(header, &op);
+	return fc_weight_sum(op.weights, op.k);
+}
+
 /* Runs a scan in one process, for sums that are too large for a value. */
 static lloyd_sums
 large_scan(const training *t, const fc_operator_header *op)
@@ -103,15 +113,16 @@ large_scan(const training *t, const fc_operator_header *op)
 	set_scaling(t, arguments);
 	initStringInfo(&query);
 	appendStringInfo(&query,
-					 "SELECT (s).next, (s).sse, (s).n FROM (SELECT lloyd_large_agg($4, %s) AS s ",
-					 row_text(&t->source, t->scaling.center != NULL, t->map != NULL, "$4"));
+					 "SELECT (s).next, (s).sse FROM (SELECT lloyd_large_agg($4, %s, %s) AS s ",
+					 row_text(&t->source, t->scaling.center != NULL, t->map != NULL, "$4"),
+					 t->source.weight != NULL ? t->source.weight : "1");
 	append_rows_from(&query, &t->source, INFINITY, 0, 0, NULL);
 	appendStringInfoString(&query, ") q");
 	run_query(query.data, 4, arguments, 0);
 	sums.next = (fc_operator_header *)
 		PG_DETOAST_DATUM_COPY(query_value(0, 1, &null));
 	sums.sse = DatumGetFloat8(query_value(0, 2, &null));
-	sums.n = DatumGetInt64(query_value(0, 3, &null));
+	sums.weight = weight_of_operator(sums.next);
 	return sums;
 }
 
@@ -146,7 +157,7 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 	return (lloyd_sums)
 	{
 		result.step[0].next, result.step[0].sse,
-			result.step[0].n
+			weight_of_operator(result.step[0].next)
 	};
 }
 
@@ -174,20 +185,24 @@ groups_text(const training *t, Size groups, bool partial)
 {
 	const train_source *source = &t->source;
 	const char *x = row_text(source, t->scaling.center != NULL, t->map != NULL, NULL);
+	const char *weight = source->weight != NULL ? psprintf(", %s", source->weight) : "";
 	StringInfoData query;
 
 	initStringInfo(&query);
 	if (source->leaf_count == 0 || groups > MAX_FOREIGN_GROUPS || !is_plain_type(source))
 	{
 		appendStringInfo(&query,
-						 "SELECT g.i, %s(g.op, %s) FROM (SELECT %s AS \"its group\", %s%s ",
-						 sums_on_shards(source) ? "fastclust_internal.sum"
+						 "SELECT g.i, %s(g.op, %s%s) FROM (SELECT %s AS \"its group\", %s%s%s%s ",
+						 sums_on_shards(source) && source->weight == NULL
+						 ? "fastclust_internal.sum"
 						 : "lloyd_sums_agg",
 						 partial ? observed_row(source, "g.op", "r") : "r.x",
+						 source->weight != NULL ? ", r.\"its weight\"" : "",
 						 has_loose_groups(source)
 						 ? group_place_text(source, "$4")
 						 : source->group_value,
-						 partial ? observed_cells(source) : x, partial ? "" : " AS x");
+						 partial ? observed_cells(source) : x, partial ? "" : " AS x", weight,
+						 source->weight != NULL ? " AS \"its weight\"" : "");
 		append_rows_from(&query, source, INFINITY, 0, 0, NULL);
 		appendStringInfo(&query,
 						 ") r JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i) ON r.\"its group\" = g.%s"
@@ -206,11 +221,11 @@ groups_text(const training *t, Size groups, bool partial)
 								   leaf > 0 ? " UNION ALL SELECT " : "SELECT ");
 			for (Size i = 1; i <= groups; i++)
 				appendStringInfo(&query,
-								 "%slloyd_sums_agg(($5)[%zu], %s) FILTER (WHERE t.%s ="
+								 "%slloyd_sums_agg(($5)[%zu], %s%s) FILTER (WHERE t.%s ="
 								 " ($4::text[]::%s[])[%zu]) AS s%zu",
 								 i > 1 ? ", " : "", i,
 								 partial ? observed_row(source, psprintf("($5)[%zu]", i), "t")
-								 : x, quote_identifier(source->group_by), type, i, i);
+								 : x, weight, quote_identifier(source->group_by), type, i, i);
 			appendStringInfoChar(&query, ' ');
 			append_rows_from(&query, source, INFINITY, 0, 0,
 							 leaf_name(source->leaves[leaf]));
@@ -270,7 +285,7 @@ scan_groups(const training *t, group_fit *fits, const int *active, int count,
 		sums[i].next = finish_lloyd(state_of_datum(state, FC_STEP_LLOYD),
 									&result);
 		sums[i].sse = result.total;
-		sums[i].n = result.count;
+		sums[i].weight = fc_weight_sum(result.weights, sums[i].next->k);
 	}
 }
 
@@ -285,14 +300,14 @@ scan_groups(const training *t, group_fit *fits, const int *active, int count,
 
 void
 take_step(const training *t, group_fit *fit, fc_operator_header *op,
-		  fc_operator_header *next, double sse, double gain, int64 n)
+		  fc_operator_header *next, double sse, double gain, double weight)
 {
 	bool		untaken;
 
 	fit->converged = fit->converged || gain <= tolerance_of(t->options) * sse;
 	untaken = fit->converged && gain <= MAX_UNTAKEN_GAIN * sse;
 	fit->op = untaken ? with_weights_of(op, next) : next;
-	fit->objective = Max(0, untaken ? sse : sse - gain) / (double) n;
+	fit->objective = Max(0, untaken ? sse : sse - gain) / weight;
 }
 
 /*
@@ -333,8 +348,8 @@ move_group(const training *t, group_fit *fit, lloyd_sums *sums)
 		gain = gain_of_step(fit->op, sums->next);
 	if (t->source.cosine)		/* the factor is a lower bound on the mean of
 								 * ||m_j|| in gain_of_step */
-		gain *= Max(0, 1 - sums->sse / (2 * (double) sums->n));
-	take_step(t, fit, fit->op, sums->next, sums->sse, gain, sums->n);
+		gain *= Max(0, 1 - sums->sse / (2 * sums->weight));
+	take_step(t, fit, fit->op, sums->next, sums->sse, gain, sums->weight);
 	return !fit->converged;
 }
 
@@ -359,7 +374,7 @@ lloyd_scans(training *t, group_fit *fits, int count, int steps)
 		TimestampTz begun = begin_step(t, name);
 		int			moved = left;
 		double		sse = 0;
-		double		n = 0;
+		double		weight = 0;
 
 		if (t->source.group_by == NULL)
 			sums[0] = lloyd_scan(t, fits[0].op);
@@ -371,11 +386,11 @@ lloyd_scans(training *t, group_fit *fits, int count, int steps)
 			if (sums[i].next == NULL)
 				continue;
 			sse += sums[i].sse;
-			n += (double) sums[i].n;
+			weight += sums[i].weight;
 			if (move_group(t, &fits[active[i]], &sums[i]))
 				active[left++] = active[i];
 		}
-		log_step(t, name, begun, sse / n,
+		log_step(t, name, begun, sse / weight,
 				 t->source.group_by != NULL ? psprintf("%d groups", moved)
 				 : NULL);
 	}
@@ -428,13 +443,13 @@ balance_clusters(training *t, group_fit *fit)
 		lloyd_sums	sums = lloyd_scan(t, candidate);
 		double		times = largest_share(sums.next);
 
-		log_step(t, name, begun, sums.sse / (double) sums.n,
+		log_step(t, name, begun, sums.sse / sums.weight,
 				 psprintf("largest cluster %.2f times the mean", times));
 		if (times < min)
 		{
 			min = times;
 			fit->op = with_weights_of(candidate, sums.next);
-			fit->objective = sums.sse / (double) sums.n;
+			fit->objective = sums.sse / sums.weight;
 		}
 		if (times <= limit)
 			break;

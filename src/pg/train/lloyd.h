@@ -15,7 +15,7 @@ typedef struct lloyd_sums
 {
 	fc_operator_header *next;
 	double		sse;
-	int64		n;
+	double		weight;			/* sum of the weights of the rows */
 } lloyd_sums;
 
 /*
@@ -28,13 +28,14 @@ extern lloyd_sums lloyd_scan(const training *t, const fc_operator_header *op);
 
 /*
  * Sets the operator of a group to `next`, the means of the rows that a scan has
- * labelled by `op`. The sum of squares, sse, of the n rows falls by `gain`. The group has
- * converged if that is at most the tolerance. If it is at most
- * MAX_UNTAKEN_GAIN, too, the operator remains `op`, with the numbers of rows
- * that the scan counted, which then are the numbers that predict gives.
+ * labelled by `op`. weight: sum of the weights of the rows. Their sum of
+ * squares, sse, falls by `gain`. The group has converged if that is at most
+ * the tolerance. If it is at most MAX_UNTAKEN_GAIN, too, the operator remains
+ * `op`, with the weights that the scan counted, which then are the weights of
+ * the clusters that predict gives.
  */
 extern void take_step(const training *t, group_fit *fit, fc_operator_header *op,
 					  fc_operator_header *next, double sse, double gain,
-					  int64 n);
+					  double weight);
 
 #endif							/* FASTCLUST_TRAIN_LLOYD_H */

@@ -92,16 +92,14 @@ static const training_option training_options[] = {
 		}
 	},
 	{
-		FOR_RETRAIN, AT(frozen), {
-			"frozen", OPTION_BOOL, NULL, 0, 0, "false",
-			"clusters keep their centroids; a larger k adds clusters"
-		}
+		FOR_RETRAIN, AT(frozen),
+		{"frozen", OPTION_BOOL, NULL, 0, 0, "false",
+		"clusters keep their centroids; a larger k adds clusters"}
 	},
 	{
-		ANY_TRAINING, AT(group_by), {
-			"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
-			"a column; each of its values gets its own clusters"
-		}
+		ANY_TRAINING, AT(group_by),
+		{"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
+		"a column; each of its values gets its own clusters"}
 	},
 	{
 		ANY_FUNCTION, AT(where), {
@@ -151,10 +149,13 @@ static const training_option training_options[] = {
 		"since"
 	},
 	{
-		ANY_FUNCTION, AT(standardize), {
-			"standardize", OPTION_BOOL, NULL, 0, 0, "true for a list of columns",
-			"divide each dimension by its standard deviation"
-		}
+		FOR_BOTH | FOR_CHOOSE_K, AT(row_weight),
+		{"row_weight", OPTION_TEXT, NULL, 0, 0, NULL, "a column of numbers: weights of rows"}
+	},
+	{
+		ANY_FUNCTION, AT(standardize),
+		{"standardize", OPTION_BOOL, NULL, 0, 0, "true for a list of columns",
+		"divide each dimension by its standard deviation"}
 	},
 	{
 		FOR_BOTH | FOR_CHOOSE_K | FOR_IMPORT, WORD(metric), {
@@ -435,10 +436,9 @@ static const training_option training_options[] = {
 		}
 	},
 	{
-		FOR_WRITE_LABELS, AT(name), {
-			"name", OPTION_BOOL, NULL, 0, 0, "false",
-			"add a column cluster_name with the names of model_clusters"
-		}
+		FOR_WRITE_LABELS, AT(name),
+		{"name", OPTION_BOOL, NULL, 0, 0, "false",
+		"add a column cluster_name with the names of model_clusters"}
 	},
 	{
 		FOR_WRITE_LABELS, AT(distance), {
@@ -483,10 +483,9 @@ static const training_option training_options[] = {
 		}
 	},
 	{
-		FOR_KEEP_SKETCH, 0, {
-			"where", OPTION_TEXT, NULL, 0, 0, NULL,
-			"a condition: only rows for which it is true are counted"
-		}
+		FOR_KEEP_SKETCH, 0,
+		{"where", OPTION_TEXT, NULL, 0, 0, NULL,
+		"a condition: only rows for which it is true are counted"}
 	},
 	{
 		FOR_KEEP_SKETCH, 0,

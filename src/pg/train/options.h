@@ -92,6 +92,7 @@ typedef struct train_options
 	char	   *relation;
 	char	   *group_by;
 	char	   *where;
+	char	   *row_weight;
 	bool		since_given;	/* true if option "since" is given, also as
 								 * null, which removes an earlier window */
 	row_window *since;

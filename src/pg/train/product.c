@@ -53,7 +53,7 @@ scan_for_product(void *ctx, const fc_operator *op, double *sse, double *weights,
 	fc_operator next;
 
 	if (logged)
-		log_step(scans->t, name, begun, sums.sse / (double) sums.n,
+		log_step(scans->t, name, begun, sums.sse / sums.weight,
 				 psprintf("%zu non-zeros", fc_operator_values(op)));
 	open_operator(sums.next, &next);
 	*sse = sums.sse;

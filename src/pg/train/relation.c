@@ -23,6 +23,7 @@
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
+#include "utils/float.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
@@ -50,6 +51,13 @@ extern Datum fastclust_encoder_columns(PG_FUNCTION_ARGS);
  * distinguished, in more time. A guess.
  */
 #define OTHERS_HASHED	8
+
+/*
+ * Range of the weights of rows, so that their products with squares of
+ * coordinates, and sums of these, are finite.
+ */
+#define MIN_ROW_WEIGHT	1e-100
+#define MAX_ROW_WEIGHT	1e100
 
 /* Returns true if the type is a vector type or has a cast to real[]. */
 static bool
@@ -553,9 +561,74 @@ both(const char *filter, const char *condition)
 	return psprintf("%s AND %s", filter, condition);
 }
 
+/* Returns true if values of the type are numbers of pg_catalog. */
+static bool
+is_number_type(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case NUMERICOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Makes a column the weight of the rows, and restricts the source to rows with
+ * a weight other than 0. row_weight, which checks the value, is not part of
+ * the filter, because rows that another condition excludes are not checked.
+ */
+static void
+add_weight(train_source *source, const char *column)
+{
+	Oid			type = column_type(source->id, column);
+	const char *name = quote_identifier(column);
+
+	if (!is_number_type(type))
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("option \"row_weight\": column \"%s\" of %s is of type %s, not a number",
+					   column, shown_relation(source->id), format_type_be(type)));
+	source->weight = psprintf("row_weight(t.%s::double precision, %s)", name,
+							  quote_literal_cstr(column));
+	source->filter = both(source->filter, psprintf("t.%s IS DISTINCT FROM 0", name));
+}
+
+/*
+ * Takes (weight, column). Returns the weight of a row, which is above 0. Raises
+ * an error for other values.
+ */
+PG_FUNCTION_INFO_V1(fastclust_row_weight);
+Datum
+fastclust_row_weight(PG_FUNCTION_ARGS)
+{
+	double		weight = PG_ARGISNULL(0) ? NAN : PG_GETARG_FLOAT8(0);
+
+	require_argument(fcinfo, 1, "name");
+	if (PG_ARGISNULL(0))
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				errmsg("option \"row_weight\": column \"%s\" is NULL in a row",
+					   text_to_cstring(PG_GETARG_TEXT_PP(1))),
+				errhint("Write 0 to leave the row out, or exclude it by option \"where\"."));
+	if (!(weight >= MIN_ROW_WEIGHT && weight <= MAX_ROW_WEIGHT))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"row_weight\": column \"%s\" is %s in a row, out of range",
+					   text_to_cstring(PG_GETARG_TEXT_PP(1)), float8out_internal(weight)),
+				errdetail("A weight must be 0, or from %g to %g.", MIN_ROW_WEIGHT,
+						  MAX_ROW_WEIGHT));
+	PG_RETURN_FLOAT8(weight);
+}
+
 void
 add_options(train_source *source, const train_options *options)
 {
+	if (options->row_weight != NULL)
+		add_weight(source, options->row_weight);
 	if (options->where != NULL)
 	{
 		source->condition = resolved_condition(source->id, options->where,

@@ -53,6 +53,14 @@ typedef struct train_source
 	char	   *complete;		/* condition that a sampled row has no NULL in
 								 * an imputed column; NULL: samples take all
 								 * rows */
+	char	   *weight;			/* weight of the row, double precision; NULL:
+								 * each row has the weight 1 */
+	double		total_weight;	/* sum of the weights; number of rows without
+								 * weights */
+	double		weight_factor;	/* factor of weights in sketches, whose range
+								 * is limited */
+	double		count_factor;	/* factor that makes counts of the weights, of
+								 * which encoder_agg takes whole numbers */
 	char	   *group_value;	/* the group as text; '' without groups */
 	char	   *condition;		/* option "where" with every name resolved, or
 								 * NULL */

@@ -174,6 +174,8 @@ plan_of_scan(const training *t, const train_source *source,
 	set_column(&plan, "seed", Int64GetDatum(t->options->seed));
 	set_number(&plan, "rank_limit",
 			   request->rank_limit > 0 ? request->rank_limit : NAN);
+	set_number(&plan, "weight_factor",
+			   source->weight != NULL ? source->weight_factor : NAN);
 	for (int i = 0; i < request->operators; i++)
 		operators[i] = PointerGetDatum(request->op[i]);
 	if (request->operators > 0)
@@ -423,8 +425,9 @@ sample_of_source(const training *t, const train_source *given, Size dim,
 	if (source.complete != NULL)
 		source.filter = psprintf("%s AND %s", source.filter, source.complete);
 	source.group_by = NULL;
-	picked = scan_text(&source,
-					   (source.complete == NULL ? 1 : ROWS_PER_COMPLETE_ROW) * size,
+	picked = scan_text(&source, rows_to_read(&source,
+											 (source.complete == NULL ? 1 : ROWS_PER_COMPLETE_ROW) *
+											 size),
 					   t->estimate, t->options->seed);
 	every = scan_text(&source, INFINITY, 0, t->options->seed);
 	rows = drawn_rows(t, given, dim, picked, size);

@@ -129,7 +129,7 @@ rank_limit(const training *t, const fc_weighted_rows *rows,
 						  : 1.1 * size + 3 * sqrt(size) + 25) /
 						 Max(1, n));
 
-	if (t->source.complete != NULL || share >= 1)
+	if (t->source.complete != NULL || t->source.weight != NULL || share >= 1)
 		return 0;
 	return keyed ? share
 		: limit_of_ranks(rows, request->center, request->variance,
@@ -284,7 +284,7 @@ take_steps(const training *t, group_fit *fit, const scan_result *result)
 		fit->sse[i] = sse;
 		fit->gain[i] = gain_of_step(fit->found.op[i], fit->next[i]) *
 			(t->source.cosine
-			 ? Max(0, 1 - sse / (2 * (double) fit->n))
+			 ? Max(0, 1 - sse / (2 * fit->weight))
 			 : 1);
 	}
 }
@@ -334,6 +334,7 @@ read_group(const training *t, uint64 row, group_fit *fit)
 	if (result.n == 0)
 		return false;
 	fit->n = result.n;
+	fit->weight = result.weight;
 	fit->nulls = result.nulls;
 	fit->rows = fc_coreset_rows(result.sample) > 0
 		? rows_of_coreset(result.sample, fill_of_source(&t->source, t->scaling), &memory)

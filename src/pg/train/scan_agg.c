@@ -84,18 +84,18 @@ encode_cells(FunctionCallInfo fcinfo, const scan_call_state *call, scan_plan *pl
 	if (call->record)
 	{
 		if (!encode_record(encoder, &plan->record,
-						   PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_CELLS), false, x))
+						   PG_GETARG_HEAPTUPLEHEADER(call->cells), false, x))
 			return false;
 		for (Size i = 0; i < encoder->view.columns; i++)
 			*nulls |= plan->record.nulls[plan->record.attribute[i]];
 		return true;
 	}
 	if (plan->listed.readers == NULL)
-		make_listed_reader(fcinfo, ARGUMENT_CELLS, encoder, plan->context,
+		make_listed_reader(fcinfo, call->cells, encoder, plan->context,
 						   &plan->listed);
 	if (!encode_listed(fcinfo, encoder, &plan->listed, false, x))
 		return false;
-	for (int i = ARGUMENT_CELLS; i < PG_NARGS(); i++)
+	for (int i = call->cells; i < PG_NARGS(); i++)
 		*nulls |= fcinfo->args[i].isnull;
 	return true;
 }
@@ -108,7 +108,7 @@ static bool
 read_any_vector(FunctionCallInfo fcinfo, scan_call_state *call, const scan_plan *plan,
 				double *x)
 {
-	vector		v = read_vector_argument(fcinfo, &call->reader, ARGUMENT_CELLS, "x");
+	vector		v = read_vector_argument(fcinfo, &call->reader, call->cells, "x");
 	const double *row;
 
 	check_vector_dim(&v, plan->d, plan->of_what);
@@ -128,7 +128,7 @@ read_plain_vector(FunctionCallInfo fcinfo, scan_call_state *call,
 	int			count;
 	const char
 			   *elements = (call->reader.form == VECTOR_ARRAY
-							? plain_elements(PG_GETARG_DATUM(ARGUMENT_CELLS),
+							? plain_elements(PG_GETARG_DATUM(call->cells),
 											 &type, &count)
 							: NULL);
 
@@ -151,13 +151,24 @@ new_call_state(FunctionCallInfo fcinfo)
 	scan_call_state *call = call_memory(fcinfo, sizeof(scan_call_state), &call_context);
 
 	if (call->call_context == NULL)
-	{
 		call->call_context = call->reader.context = call_context;
-		call->record = PG_NARGS() == ARGUMENT_CELLS + 1 &&
-			type_is_rowtype(get_fn_expr_argtype(fcinfo->flinfo,
-												ARGUMENT_CELLS));
-	}
 	return call;
+}
+
+/*
+ * Finds the arguments that contain the columns. They follow the weight, which
+ * is double precision and not NULL.
+ */
+static void
+find_cells(FunctionCallInfo fcinfo, scan_call_state *call, bool weighted)
+{
+	call->cells = ARGUMENT_CELLS + weighted;
+	if (weighted && (PG_NARGS() <= call->cells || PG_ARGISNULL(ARGUMENT_CELLS) ||
+					 get_fn_expr_argtype(fcinfo->flinfo, ARGUMENT_CELLS) != FLOAT8OID))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("a scan with weights needs a weight before the cells"));
+	call->record = PG_NARGS() == call->cells + 1 &&
+		type_is_rowtype(get_fn_expr_argtype(fcinfo->flinfo, call->cells));
 }
 
 /*
@@ -171,7 +182,9 @@ first_state(FunctionCallInfo fcinfo, scan_call_state *call)
 
 	require_argument(fcinfo, ARGUMENT_PLAN, "plan");
 	fields = read_plan_fields(PG_GETARG_DATUM(ARGUMENT_PLAN));
-	if (fields.null[PLAN_ENCODER] && PG_ARGISNULL(ARGUMENT_CELLS))
+	if (call->cells == 0)
+		find_cells(fcinfo, call, !fields.null[PLAN_WEIGHT_FACTOR]);
+	if (fields.null[PLAN_ENCODER] && PG_ARGISNULL(call->cells))
 		return NULL;
 	call->plan = plan_of_fields(call->plan, &fields, call->call_context);
 	if (!call->plan->complete)
@@ -179,7 +192,7 @@ first_state(FunctionCallInfo fcinfo, scan_call_state *call)
 					  call->plan->encoder != NULL
 					  ? call->plan->d
 					  : (Size) read_vector_argument(fcinfo, &call->reader,
-													ARGUMENT_CELLS, "x").d);
+													call->cells, "x").d);
 	return new_state(fcinfo, call, call->plan, &fields);
 }
 
@@ -201,7 +214,7 @@ read_cells(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state,
 		state->nulls += taken && nulls;
 		return taken;
 	}
-	if (unlikely(PG_ARGISNULL(ARGUMENT_CELLS)))
+	if (unlikely(PG_ARGISNULL(call->cells)))
 		return false;
 	if (unlikely(call->reader.form == VECTOR_SPARSE))
 		outcome = add_sparse_row(fcinfo, call, state);
@@ -233,6 +246,8 @@ fastclust_scan_accum(PG_FUNCTION_ARGS)
 	if (!read_cells(fcinfo, call, state,
 					rows->raw + rows->count * state->plan->d))
 		PG_RETURN_POINTER(state);
+	if (rows->weights != NULL)
+		rows->weights[rows->count] = weight_of(fcinfo, state->plan);
 	rows->keys[rows->count++] = key_of(fcinfo);
 	if (rows->count == rows->capacity)
 		make_capacity(fcinfo, state);

@@ -51,6 +51,7 @@ by_value(int field)
 		case PLAN_SAMPLE_VARIANCE:
 		case PLAN_SEED:
 		case PLAN_RANK_LIMIT:
+		case PLAN_WEIGHT_FACTOR:
 			return sizeof(int64);
 		default:
 			return 0;
@@ -61,11 +62,12 @@ by_value(int field)
 static bool
 same_fields(const plan_fields *a, const plan_fields *b)
 {
-	for (int i = 0; i < PLAN_OPERATORS; i++)
-		if (a->null[i] != b->null[i] ||
-			(!a->null[i] &&
-			 !datumIsEqual(a->value[i], b->value[i], by_value(i) > 0,
-						   by_value(i) > 0 ? (int) by_value(i) : -1)))
+	for (int i = 0; i < PLAN_FIELDS; i++)
+		if (i != PLAN_OPERATORS &&
+			(a->null[i] != b->null[i] ||
+			 (!a->null[i] &&
+			  !datumIsEqual(a->value[i], b->value[i], by_value(i) > 0,
+							by_value(i) > 0 ? (int) by_value(i) : -1))))
 			return false;
 	return true;
 }
@@ -107,6 +109,7 @@ prepare_sample(scan_plan *plan)
 	const plan_fields *f = &plan->fields;
 
 	plan->sample.limit = INFINITY;
+	plan->sample.weighted = plan->weight_factor > 0;
 	if (f->null[PLAN_SIZE])
 		return;
 	plan->sample.size = DatumGetInt32(f->value[PLAN_SIZE]);
@@ -170,6 +173,11 @@ prepare_plan(scan_plan *plan)
 	}
 	if (!f->null[PLAN_MAP])
 		prepare_map(plan);
+	if (!f->null[PLAN_WEIGHT_FACTOR])
+	{
+		plan->weight_factor = DatumGetFloat8(f->value[PLAN_WEIGHT_FACTOR]);
+		check_positive("weight_factor", plan->weight_factor);
+	}
 	prepare_sample(plan);
 	if (share < 1 || (share & (share - 1)) != 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),

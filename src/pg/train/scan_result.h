@@ -29,6 +29,8 @@ typedef struct scan_result
 				nulls;			/* number of rows with a NULL; for metric
 								 * cosine, number of zero vectors, which are
 								 * not in n */
+	double		weight;			/* sum of the weights of these rows; n without
+								 * weights. Known only with a sample */
 	struct varlena *sketch;		/* sketch of a share of the rows. sketch,
 								 * counts and sample are NULL if not requested
 								 * or without rows */

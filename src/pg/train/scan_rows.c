@@ -111,14 +111,17 @@ void
 add_capacity(scan_state *state, Size capacity)
 {
 	Size		numbers = capacity * state->plan->d;
+	bool		weighted = state->plan->weight_factor > 0;
 	scan_rows  *rows = alloc_large_in(GetMemoryChunkContext(state),
 									  offsetof(scan_rows, raw) +
-									  (numbers + capacity) * sizeof(double));
+									  (numbers + capacity * (weighted ? 2 : 1)) *
+									  sizeof(double));
 
 	rows->earlier = state->rows;
 	rows->capacity = capacity;
 	rows->count = 0;
 	rows->keys = (uint64 *) (rows->raw + numbers);
+	rows->weights = weighted ? rows->raw + numbers + capacity : NULL;
 	state->rows = rows;
 }
 
@@ -167,7 +170,9 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 
 	state->started = true;
 	if (plan->spec != NULL)
-		state->sketch = sketch_unpack(NULL, plan->spec);
+		state->sketch = plan->weight_factor > 0
+			? sketch_weighted(sketch_unpack(NULL, plan->spec))
+			: sketch_unpack(NULL, plan->spec);
 	if (plan->drift_spec != NULL)
 		state->counts = new_drift_counts(plan->drift_spec,
 										 plan->encoder != NULL ? FC_DRIFT_NULLS : 0);
@@ -283,11 +288,12 @@ count_nulls(const scan_state *state, const double *raw)
 /*
  * Adds rows to the sketch and the drift counts, except rows whose hash is
  * outside the share. x: the rows with fill values; raw: the rows with NaN for
- * missing values. sparse: the elements of the only row, or NULL.
+ * missing values. weights: NULL if each is 1. sparse: the elements of the only
+ * row, or NULL.
  */
 static void
 add_share(scan_state *state, const uint64 *hashes, const double *x,
-		  const double *raw, Size n, const fc_sparse_row *sparse)
+		  const double *raw, const double *weights, Size n, const fc_sparse_row *sparse)
 {
 	const scan_plan *plan = state->plan;
 	const fc_prepared *prepared = (plan->spec != NULL
@@ -303,7 +309,7 @@ add_share(scan_state *state, const uint64 *hashes, const double *x,
 		sketch = fc_sketch_view_of(state->sketch);
 	for (Size r = 0; r < n; r++, x += plan->d, raw += plan->d)
 	{
-		const fc_row row = {
+		fc_row		row = {
 			.doubles = sparse != NULL ? NULL : x,
 			.sparse = sparse,
 			.weight = FC_ONE_WEIGHT
@@ -312,7 +318,10 @@ add_share(scan_state *state, const uint64 *hashes, const double *x,
 
 		if ((hashes[r] & plan->share) != 0)
 			continue;
-		if (prepared != NULL)
+		if (weights != NULL)
+			status = fc_weight_on_grid(Max(FC_MIN_WEIGHT, weights[r] * plan->weight_factor),
+									   &row.weight);
+		if (prepared != NULL && status == FC_OK)
 			status = fc_sketch_add(prepared, &row, &sketch);
 		if (unlikely(status != FC_OK))
 			report_row(status, x, NULL, plan->d);
@@ -337,22 +346,40 @@ make_capacity_in_sample(FunctionCallInfo fcinfo, scan_state *state)
 	pfree(old);
 }
 
-/* Offers n scaled rows to the sample, which takes rows of low rank. */
+/*
+ * Offers n scaled rows to the sample, which takes rows of low rank. weights:
+ * NULL if each is 1.
+ */
 static void
 add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes,
-			  const double *x, Size n)
+			  const double *x, const double *weights, Size n)
 {
 	Size		d = state->plan->d;
 	double	   *ranks = state->call->doubles + state->capacity * d;
+	double	   *weighted = weights != NULL ? palloc((d + 1) * sizeof(double)) : NULL;
 
 	fc_coreset_ranks(state->sample, hashes, x, n, ranks);
 	for (Size r = 0; r < n; r++)
 	{
+		const double *row = x + r * d;
+
+		if (weights != NULL)
+		{
+			fc_pair_add(&state->sample->weight, weights[r]);
+			ranks[r] /= weights[r];
+		}
 		if (!fc_coreset_takes(state->sample, ranks[r]))
 			continue;
+		if (weights != NULL)
+		{
+			row = memcpy(weighted, row, d * sizeof(double));
+			weighted[d] = weights[r];
+		}
 		make_capacity_in_sample(fcinfo, state);
-		fc_coreset_take(state->sample, ranks[r], x + r * d);
+		fc_coreset_take(state->sample, ranks[r], row);
 	}
+	if (weights != NULL)
+		pfree(weighted);
 	state->sample->count += (int64) n;
 }
 
@@ -418,7 +445,7 @@ count_rows(scan_state *state, Size rows)
  * only after some rows, when they are worth their cost.
  */
 static void
-add_to_step(scan_state *state, int i, const double *x, Size n)
+add_to_step(scan_state *state, int i, const double *x, const double *weights, Size n)
 {
 	fc_operator *op = &state->op[i];
 
@@ -428,7 +455,7 @@ add_to_step(scan_state *state, int i, const double *x, Size n)
 		(void) prune_operator(op, CurrentMemoryContext);
 		reserve_scratch(state->call, fc_step_rows_scratch(op, state->capacity));
 	}
-	fc_step_add_rows(state->step[i], op, x, n, state->call->scratch);
+	fc_step_add_rows(state->step[i], op, x, weights, n, state->call->scratch);
 }
 
 /*
@@ -446,6 +473,8 @@ remove_empty_rows(scan_state *state, scan_rows *rows)
 		if (fc_partial_observed(rows->raw + r * d, d) == 0)
 			continue;
 		memmove(rows->raw + kept * d, rows->raw + r * d, d * sizeof(double));
+		if (rows->weights != NULL)
+			rows->weights[kept] = rows->weights[r];
 		rows->keys[kept++] = rows->keys[r];
 	}
 	state->nulls -= (int64) (rows->count - kept);
@@ -495,19 +524,20 @@ add_batch(FunctionCallInfo fcinfo, scan_state *state, scan_rows *rows)
 		fc_coreset_hash(plan->sample.seed, raw, rows->count, plan->d,
 						rows->keys);
 	if (plan->spec != NULL || plan->drift_spec != NULL)
-		add_share(state, rows->keys, raw, rows->raw, rows->count, NULL);
+		add_share(state, rows->keys, raw, rows->raw, rows->weights, rows->count,
+				  NULL);
 	if (partial)
 	{
 		remove_empty_rows(state, rows);
 		x = scaled_batch(state, rows->raw, rows->count);
 	}
 	if (state->sample != NULL)
-		add_to_sample(fcinfo, state, rows->keys, x, rows->count);
+		add_to_sample(fcinfo, state, rows->keys, x, rows->weights, rows->count);
 	if (plan->map != NULL && state->step[0] != NULL)
 		x = features_of(state, x, rows->count);
 	for (int i = 0; i < SCAN_STEPS && state->step[i] != NULL; i++)
 		add_to_step(state, i, partial ? rows_filled_for(state, i, x, rows->count) : x,
-					rows->count);
+					rows->weights, rows->count);
 	count_rows(state, rows->count);
 	rows->count = 0;
 }
@@ -569,7 +599,7 @@ make_capacity(FunctionCallInfo fcinfo, scan_state *state)
  * decide.
  */
 static void
-add_sparse_step(scan_state *state, int i, const double *x)
+add_sparse_step(scan_state *state, int i, const double *x, double weight)
 {
 	scan_call_state *call = state->call;
 	const fc_operator *op = &state->op[i];
@@ -582,9 +612,9 @@ add_sparse_step(scan_state *state, int i, const double *x)
 	if (columns != NULL && fc_columns_assign(columns, &call->sparse.row,
 											 call->sparse.scores, &cluster))
 		fc_step_add_labelled(state->step[i], op, cluster, x, &call->sparse.row,
-							 1.0, call->scratch);
+							 weight, call->scratch);
 	else
-		fc_step_add_rows(state->step[i], op, x, 1, call->scratch);
+		fc_step_add_rows(state->step[i], op, x, &weight, 1, call->scratch);
 }
 
 /*
@@ -596,6 +626,8 @@ add_sparse_row(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state
 {
 	const scan_plan *plan = state->plan;
 	uint64		hash = key_of(fcinfo);
+	double		weight = weight_of(fcinfo, plan);
+	const double *weights = plan->weight_factor > 0 ? &weight : NULL;
 	sparse_outcome outcome;
 	MemoryContext old;
 	const double *x;
@@ -603,7 +635,7 @@ add_sparse_row(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state
 	if (plan->center != NULL || plan->map != NULL)
 		return SPARSE_UNKNOWN;
 	outcome = take_sparse_row(&call->sparse, &call->reader,
-							  PG_GETARG_DATUM(ARGUMENT_CELLS), plan->metric,
+							  PG_GETARG_DATUM(call->cells), plan->metric,
 							  plan->d,
 							  state->op != NULL
 							  ? Max(state->op[0].k, state->op[1].k)
@@ -615,11 +647,11 @@ add_sparse_row(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state
 	if (!state->started)
 		start_sums(fcinfo, state);
 	fc_coreset_hash(plan->sample.seed, x, 1, plan->d, &hash);
-	add_share(state, &hash, x, x, 1, &call->sparse.row);
+	add_share(state, &hash, x, x, weights, 1, &call->sparse.row);
 	if (state->sample != NULL)
-		add_to_sample(fcinfo, state, &hash, x, 1);
+		add_to_sample(fcinfo, state, &hash, x, weights, 1);
 	for (int i = 0; i < SCAN_STEPS && state->step[i] != NULL; i++)
-		add_sparse_step(state, i, x);
+		add_sparse_step(state, i, x, weight);
 	MemoryContextSwitchTo(old);
 	count_rows(state, 1);
 	return SPARSE_KNOWN;

@@ -137,6 +137,8 @@ read_scan(Datum packed, scan_result *result)
 	{
 		.n = state.n,
 			.nulls = state.nulls,
+			.weight = state.sample != NULL && state.sample->weighted
+			? fc_pair_value(state.sample->weight) : (double) state.n,
 			.sketch = (struct varlena *) state.sketch,
 			.counts = (struct varlena *) state.counts,
 			.sample = state.sample

@@ -31,6 +31,7 @@ enum
 	PLAN_SEED,
 	PLAN_RANK_LIMIT,
 	PLAN_OPERATORS,
+	PLAN_WEIGHT_FACTOR,
 	PLAN_FIELDS
 };
 
@@ -71,6 +72,8 @@ typedef struct scan_plan
 								 * the sketch and the drift counts */
 	coreset_plan sample;		/* weighted sample; size 0 if it is not
 								 * requested */
+	double		weight_factor;	/* factor of weights in the sketch; 0: each
+								 * row has the weight 1 */
 	bool		complete;		/* true once complete_plan has set the
 								 * dimension and the scaling */
 } scan_plan;
@@ -99,6 +102,7 @@ typedef struct scan_rows
 	Size		count;
 	uint64	   *keys;			/* `capacity` keys to be hashed, one for each
 								 * row */
+	double	   *weights;		/* `capacity` weights; NULL: each is 1 */
 
 	/*
 	 * capacity x d values of rows, not scaled; NaN for values of columns that
@@ -149,7 +153,7 @@ enum
 {
 	ARGUMENT_PLAN = 1,
 	ARGUMENT_KEY,
-	ARGUMENT_CELLS
+	ARGUMENT_CELLS,				/* weight of the row, if the plan has weights */
 };
 
 /* Call state: readers, the latest plan, and the scratch space of a batch. */
@@ -159,6 +163,8 @@ typedef struct scan_call_state
 	vector_reader reader;
 	row_places	places;			/* addresses of plain rows, for prefetching */
 	sparse_scratch sparse;
+	int			cells;			/* number of the first argument after the
+								 * weight; 0 until the first row */
 	bool		record;			/* true if the columns are passed as one
 								 * composite argument */
 	scan_plan  *plan;			/* plan of the latest state */
@@ -181,6 +187,13 @@ key_of(FunctionCallInfo fcinfo)
 {
 	return PG_ARGISNULL(ARGUMENT_KEY) ? 0
 		: (uint64) PG_GETARG_INT64(ARGUMENT_KEY);
+}
+
+/* Returns the weight of the row of the call. */
+static inline double
+weight_of(FunctionCallInfo fcinfo, const scan_plan *plan)
+{
+	return plan->weight_factor > 0 ? PG_GETARG_FLOAT8(ARGUMENT_CELLS) : 1;
 }
 
 /*

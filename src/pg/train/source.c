@@ -22,10 +22,20 @@
 #include "pg/train/source.h"
 
 /*
- * Maximum number of columns passed to scan_agg, besides state, plan and key: a
- * function takes up to 100 arguments.
+ * Maximum number of columns passed to scan_agg, besides state, plan, key and
+ * weight: a function takes up to 100 arguments.
  */
-#define MAX_CELLS	97
+#define MAX_CELLS	96
+
+/*
+ * Maximum weight, and inverse of the minimum weight, up to which sketches take
+ * weights as they are. A larger one leaves less of the range of sketches above
+ * it. A guess.
+ */
+#define PLAIN_WEIGHT	4096.0
+
+/* Maximum sum of the counts that encoder_agg takes for weights. */
+#define MAX_COUNT	((double) FC_MAX_ROWS)
 
 char *
 group_key(const train_source *source)
@@ -107,7 +117,7 @@ scan_query(const train_source *source, const char *value, const char *group,
 		   double estimate, int64 seed)
 {
 	StringInfoData query;
-	char	   *scan = psprintf("%s(%s, %s, %s)",
+	char	   *scan = psprintf("%s(%s, %s, %s%s%s)",
 								sums_on_shards(source) ? "fastclust_internal.sum"
 								: "scan_agg",
 								source->planned
@@ -115,6 +125,8 @@ scan_query(const train_source *source, const char *value, const char *group,
 										   group_key(source))
 								: "$1",
 								keyed ? row_key(source) : "NULL",
+								source->weight != NULL ? source->weight : "",
+								source->weight != NULL ? ", " : "",
 								source->is_vector ? source->raw
 								: source->feature_count > MAX_CELLS
 								? "t.*"
@@ -243,8 +255,45 @@ check_places(const train_source *source)
 }
 
 /*
- * Returns the planner's estimate, or with option sample "hash" the exact
- * number of rows. In that case rows are sampled by hashes of their values, not
+ * Sets the factors of the weights, and returns the number of rows. The sketch
+ * takes weights up to FC_MAX_WEIGHT in steps of FC_MIN_WEIGHT. Counts equal the
+ * weights if these are whole numbers, and are 1 if all weights are equal.
+ */
+static double
+measure_weights(train_source *source)
+{
+	StringInfoData query;
+	double		value[5];
+	bool		null;
+
+	initStringInfo(&query);
+	appendStringInfo(&query,
+					 "SELECT count(*)::float8, COALESCE(sum(w), 0), min(w), max(w),"
+					 " (bool_and(w = trunc(w)))::integer::float8 FROM (SELECT %s AS w ",
+					 source->weight);
+	append_rows_from(&query, source, INFINITY, 0, 0, NULL);
+	appendStringInfoString(&query, ") q");
+	run_query(query.data, 0, NULL, scan_flags(source));
+	for (int i = 0; i < lengthof(value); i++)
+	{
+		Datum		datum = query_value(0, i + 1, &null);
+
+		value[i] = null ? 1 : DatumGetFloat8(datum);
+	}
+	end_query();
+	source->total_weight = value[1];
+	source->weight_factor = value[2] >= 1 / PLAIN_WEIGHT && value[3] <= PLAIN_WEIGHT
+		? 1
+		: ldexp(1, -ilogb(value[3]));
+	source->count_factor = value[2] == value[3] ? 1 / value[2]
+		: value[4] == 1 && value[1] <= MAX_COUNT ? 1
+		: MAX_COUNT / value[1];
+	return value[0];
+}
+
+/*
+ * Returns the planner's estimate, or with option sample "hash" or weights the
+ * exact number of rows. With that option rows are sampled by hashes of their values, not
  * by their ctids.
  */
 double
@@ -253,10 +302,12 @@ rows_to_sample(train_source *source, row_sampling sample)
 	StringInfoData query;
 
 	if (sample == SAMPLE_AUTO)
-	{
 		check_places(source);
+	source->heap = source->heap && sample == SAMPLE_AUTO;
+	if (source->weight != NULL)
+		return measure_weights(source);
+	if (sample == SAMPLE_AUTO)
 		return estimated_rows(source);
-	}
 	initStringInfo(&query);
 	for (int i = 0; i < Max(1, source->leaf_count); i++)
 	{
@@ -267,7 +318,6 @@ rows_to_sample(train_source *source, row_sampling sample)
 						 source->leaf_count > 0 ? leaf_name(source->leaves[i]) : NULL);
 	}
 	appendStringInfoString(&query, ") q");
-	source->heap = false;
 	return DatumGetFloat8(query_datum(query.data, 0, NULL, QUERY_PARALLEL,
 									  NULL));
 }

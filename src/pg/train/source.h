@@ -41,6 +41,16 @@ extern char *scan_text(const train_source *source, double wanted,
  */
 extern char *bucket_scan_text(const train_source *source, const char *column, bool keyed);
 
+/*
+ * Returns the number of rows to read for a sample of `wanted` rows: all of
+ * them if rows have weights, because a few rows may have most of the weight.
+ */
+static inline double
+rows_to_read(const train_source *source, double wanted)
+{
+	return source->weight != NULL ? INFINITY : wanted;
+}
+
 extern int	scan_flags(const train_source *source);
 
 /*

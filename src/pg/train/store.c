@@ -408,8 +408,8 @@ store_groups(training *t, const fc_weighted_rows *sample, group_fit *fits,
 		fits[i].measured = !isnan(fits[i].objective);
 		if (!fits[i].measured)
 			fits[i].objective = result.profile.mean;
-		total += fits[i].objective * (double) fits[i].n;
-		n += (double) fits[i].n;
+		total += fits[i].objective * fits[i].weight;
+		n += fits[i].weight;
 		records[pending++] = version_row(t, sample, &fits[i], &result, i == 0);
 		if (pending == GROUPS_PER_STATEMENT || i + 1 == count ||
 			MemoryContextMemAllocated(work, true) > MAX_PENDING_BYTES)

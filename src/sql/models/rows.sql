@@ -50,6 +50,12 @@ CREATE FUNCTION fastclust_internal.rows_of_version(version stored_versions, samp
     AS 'MODULE_PATHNAME', 'fastclust_rows_of_version' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 100000;
 
+-- Returns the weight of a row, for option row_weight. Raises an error, which names the column,
+-- unless the weight is finite and above 0.
+CREATE FUNCTION fastclust_internal.row_weight(weight double precision, name text)
+    RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_row_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
 -- Returns a condition on rows with the alias t, in which all names are resolved, and the columns
 -- that it reads. Raises an error if the text is not allowed as a condition.
 CREATE FUNCTION fastclust_internal.row_condition(relation regclass, condition text,

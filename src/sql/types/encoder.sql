@@ -18,6 +18,15 @@ CREATE AGGREGATE fastclust.encoder_agg("row" record, columns text[], options jso
 COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb) IS
     'Returns an encoder of the columns, learned from the rows with options, or NULL without rows.';
 
+-- Learns an encoder from rows that count several times each.
+CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[], jsonb, bigint)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
+CREATE AGGREGATE fastclust_internal.encoder_counts_agg("row" record, columns text[],
+        options jsonb, count bigint) (
+    SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final,
+    FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+
 CREATE FUNCTION fastclust.encode_row(encoder encoder, "row" record, scaled boolean DEFAULT true)
     RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;

@@ -22,7 +22,10 @@ CREATE TYPE fastclust_internal.scan_plan AS (
     sample_variance double precision,
     seed bigint,
     rank_limit double precision,
-    operators fastop[]);        -- operators of up to two Lloyd steps; NULL: none
+    operators fastop[],         -- operators of up to two Lloyd steps; NULL: none
+    -- not NULL: the first cell of a row is its weight, and the sketch takes the weight times this
+    -- factor; NULL: each row has the weight 1
+    weight_factor double precision);
 
 -- Returns the plan of the group `value`, or `others` if it is not in the groups.
 CREATE FUNCTION fastclust_internal.group_plan(others scan_plan, groups text[], plans scan_plan[],
@@ -30,7 +33,7 @@ CREATE FUNCTION fastclust_internal.group_plan(others scan_plan, groups text[], p
     RETURNS scan_plan
     AS 'MODULE_PATHNAME', 'fastclust_group_plan' LANGUAGE C STABLE PARALLEL SAFE;
 -- The cells of a row have one of three forms: the encoder's columns in order; a row that has these
--- columns by name; a vector. The key is hashed to sample rows. If possible, rows with equal cells
+-- columns by name; a vector. A weight may precede them. The key is hashed to sample rows. If possible, rows with equal cells
 -- have different keys.
 CREATE FUNCTION fastclust_internal.scan_accum(internal, scan_plan, bigint, VARIADIC "any")
     RETURNS internal

@@ -121,10 +121,17 @@ COMMENT ON AGGREGATE lloyd_step_agg(fastop, "any", double precision) IS
 CREATE AGGREGATE fastclust_internal.lloyd_sums_agg(op fastop, x "any") (
     SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
     PARALLEL = SAFE);
+CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, "any", double precision)
+    RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE AGGREGATE fastclust_internal.lloyd_sums_agg(op fastop, x "any", weight double precision) (
+    SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
+    PARALLEL = SAFE);
 -- Lloyd's sums that are too large for one value, computed in a single process
-CREATE FUNCTION fastclust_internal.lloyd_large_accum(internal, fastop, "any") RETURNS internal
+CREATE FUNCTION fastclust_internal.lloyd_large_accum(internal, fastop, "any", double precision)
+    RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_large_accum' LANGUAGE C IMMUTABLE COST 300;
-CREATE AGGREGATE fastclust_internal.lloyd_large_agg(op fastop, x "any") (
+CREATE AGGREGATE fastclust_internal.lloyd_large_agg(op fastop, x "any", weight double precision) (
     SFUNC = lloyd_large_accum, STYPE = internal, SSPACE = 1073741824, FINALFUNC = lloyd_final,
     FINALFUNC_MODIFY = READ_ONLY);
 

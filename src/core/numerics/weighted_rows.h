@@ -19,8 +19,11 @@ typedef struct fc_weighted_rows
 	fc_metric	metric;			/* FC_COSINE: rows have length 1 */
 	const float *values;		/* n x d, finite */
 	const double *offset;		/* d values; NULL means a zero offset */
-	const double *weights;		/* n values, 0 or more: number of rows of the
-								 * table that each row represents */
+	const double *weights;		/* n values, 0 or more: weight of the rows of
+								 * the table that each row represents */
+	const double *counts;		/* n values: number of rows of the table that
+								 * each row represents, if these rows have
+								 * weights; else NULL */
 	const void *storage;		/* the caller's memory that contains the
 								 * arrays, or NULL */
 

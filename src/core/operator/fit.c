@@ -67,8 +67,12 @@ fc_fit_means(const fc_fit *fit, double *mean, double *error,
 	for (size_t i = 0; i < fit->n; i++)
 		*mean += fit->weights[i] * fit->squares[i] / weight;
 	for (size_t i = 0; i < fit->n; i++)
-		square += fit->weights[i] * (fit->weights[i] - 1.0) *
+	{
+		double		own = fit->counts != NULL ? fit->weights[i] / fit->counts[i] : 1.0;
+
+		square += fit->weights[i] * (fit->weights[i] - own) *
 			(fit->squares[i] - *mean) * (fit->squares[i] - *mean);
+	}
 	*error = sqrt(fmax(square, 0.0)) / weight;
 	memset(cluster_means, 0, fit->k * sizeof(double));
 	memset(cluster_weights, 0, fit->k * sizeof(double));
@@ -107,7 +111,9 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *sorted = sort_rows(fit, arena);
-	double		last = fc_weight_sum(fit->weights, fit->n) - 1.0;
+	double		total = fc_weight_sum(fit->weights, fit->n);
+	double		one = fmin(1.0, total / (double) fit->n);	/* weight of a row */
+	double		last = total - one;
 	double		below = 0.0;	/* weight of the rows before row i */
 	double		place_before = 0.0;
 	double		before = 0.0;	/* distance of the previous row */
@@ -116,7 +122,7 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 	for (size_t i = 0; i < fit->n && q < count; i++)
 	{
 		double		weight = fit->weights[sorted[i].value];
-		double		place = below + (weight - 1.0) / 2.0;
+		double		place = below + (weight - one) / 2.0;
 		double		distance = sqrt(fc_fit_square(fit, sorted[i].value));
 
 		for (; q < count && (places[q] * last <= place || i + 1 == fit->n); q++)

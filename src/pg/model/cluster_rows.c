@@ -78,6 +78,8 @@ typedef struct cluster_list
 	const double *center;		/* d values; NULL means 0 */
 	const double *scale;		/* d values; NULL means 1 */
 	const double *spreads;		/* k values; NULL if unknown */
+	const double *rows;			/* k values: number of rows of each cluster,
+								 * if rows have weights; else NULL */
 	int32	   *nearest;		/* k values: index of the nearest other
 								 * cluster, -1 if there is no other */
 	double	   *distance;		/* k values: distance to the nearest other
@@ -119,31 +121,34 @@ static void
 put_cluster(FunctionCallInfo fcinfo, const cluster_list *list, Size j)
 {
 	double		share = list->op.weights[j] / list->total;
-	double		size = rint(list->n * list->op.weights[j] / list->total);
-	Datum		values[7] = {Int32GetDatum(fc_operator_number(&list->op, j))};
-	bool		nulls[7] = {false};
+	double		size = (list->rows != NULL ? list->rows[j]
+						: rint(list->n * list->op.weights[j] / list->total));
+	Datum		values[8] = {Int32GetDatum(fc_operator_number(&list->op, j))};
+	bool		nulls[8] = {false};
 
 	nulls[1] = !(size >= 0.0 && size < 9.2e18);
 	values[1] = Int64GetDatum(nulls[1] ? 0 : (int64) size);
-	set_number(&values[2], &nulls[2], share, list->total > 0.0);
-	nulls[3] = list->mapped;
+	set_number(&values[2], &nulls[2], list->rows != NULL ? list->op.weights[j] : size,
+			   !nulls[1]);
+	set_number(&values[3], &nulls[3], share, list->total > 0.0);
+	nulls[4] = list->mapped;
 	if (!list->mapped)
-		values[3] = rescaled_centroid(list, j);
-	set_number(&values[4], &nulls[4],
+		values[4] = rescaled_centroid(list, j);
+	set_number(&values[5], &nulls[5],
 			   list->spreads == NULL ? 0.0 : list->spreads[j],
 			   list->spreads != NULL);
-	nulls[5] = list->nearest[j] < 0;
-	if (!nulls[5])
-		values[5] = Int32GetDatum(fc_operator_number(&list->op,
+	nulls[6] = list->nearest[j] < 0;
+	if (!nulls[6])
+		values[6] = Int32GetDatum(fc_operator_number(&list->op,
 													 (size_t)
 													 list->nearest[j]));
-	set_number(&values[6], &nulls[6], list->distance[j], list->nearest[j] >= 0);
+	set_number(&values[7], &nulls[7], list->distance[j], list->nearest[j] >= 0);
 	put_row(fcinfo, values, nulls);
 }
 
 /*
- * Takes (model, n, operator, mapped, center, scale, spreads). Returns rows
- * (cluster, size, share, centroid, spread, nearest_cluster, nearest_distance).
+ * Takes (model, n, operator, mapped, center, scale, spreads, cluster_rows).
+ * Returns rows (cluster, size, weight, share, centroid, spread, nearest_cluster, nearest_distance).
  * If n is NULL, the sum of the weights of the clusters is used. If center and
  * scale are NULL, centroids are in the coordinates of the operator.
  */
@@ -169,6 +174,7 @@ fastclust_version_cluster_rows(PG_FUNCTION_ARGS)
 		list.scale = numbers_argument(fcinfo, 5, list.op.d, "scale");
 	}
 	list.spreads = numbers_argument(fcinfo, 6, list.op.k, "spreads");
+	list.rows = numbers_argument(fcinfo, 7, list.op.k, "cluster_rows");
 	list.centroids = rescaled_centroids(&list.op, NULL, NULL);
 	list.nearest = palloc(list.op.k * sizeof(int32));
 	list.distance = palloc(list.op.k * sizeof(double));

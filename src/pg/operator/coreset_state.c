@@ -175,6 +175,23 @@ missing_bits(const listed_rows *list, Size n, memory_account *memory)
 	return bits;
 }
 
+/*
+ * Returns the number of rows that each row represents: its weight in the
+ * sample divided by its own weight, which follows its values.
+ */
+static double *
+counts_of_rows(const listed_rows *list, const double *weights, Size n,
+			   memory_account *memory)
+{
+	double	   *counts;
+
+	charge_memory(memory, n * sizeof(double));
+	counts = alloc_large(n * sizeof(double));
+	for (Size i = 0; i < n; i++)
+		counts[i] = weights[i] / list->rows[i][list->d];
+	return counts;
+}
+
 fc_weighted_rows *
 rows_of_coreset(const fc_coreset *state, const double *fill, memory_account *memory)
 {
@@ -194,6 +211,7 @@ rows_of_coreset(const fc_coreset *state, const double *fill, memory_account *mem
 	fc_coreset_sample(state, &arena, list.rows, weights);
 	result = rows_of_operator(make_codebook_of((fc_metric) state->metric, &source, weights));
 	result->missing = missing_bits(&list, n, memory);
+	result->counts = state->weighted ? counts_of_rows(&list, weights, n, memory) : NULL;
 	release_arena(&arena);
 	return result;
 }

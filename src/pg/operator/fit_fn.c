@@ -362,7 +362,7 @@ fit_rows(const fc_operator_header *header, const fc_weighted_rows *rows,
 	return (fc_fit)
 	{
 		rows->n, fc_operator_labels(&op), rows->weights, labels,
-			squares, factors_of_rows(rows)
+			squares, factors_of_rows(rows), rows->counts
 	};
 }
 
@@ -428,6 +428,19 @@ with_weights(const fc_operator_header *header, const double *weights)
 	open_operator(header, &op);
 	op.weights = weights;
 	return store_operator(&op);
+}
+
+fc_operator_header *
+with_weights_times(const fc_operator_header *header, double factor)
+{
+	fc_operator op;
+	double	   *weights;
+
+	open_operator(header, &op);
+	weights = palloc(op.k * sizeof(double));
+	for (Size j = 0; j < op.k; j++)
+		weights[j] = op.weights[j] * factor;
+	return with_weights(header, weights);
 }
 
 fc_operator_header *

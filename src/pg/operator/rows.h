@@ -133,6 +133,9 @@ extern fit_profile profile_of_fit(const fc_operator_header *op, const fc_weighte
  */
 extern fc_operator_header *with_weights(const fc_operator_header *op, const double *weights);
 
+/* Returns the operator with all weights multiplied by a factor. */
+extern fc_operator_header *with_weights_times(const fc_operator_header *op, double factor);
+
 /*
  * Returns the operator with the weights of `moved`. `moved` has the same
  * clusters, and comes from a scan that counted their rows.

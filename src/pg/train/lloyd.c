@@ -86,8 +86,7 @@ sums_are_shared(const fc_operator_header *op)
 		workers_fit(op);
 }
 
-/* Returns the sum of the weights of the clusters. */
-static double
+double
 weight_of_operator(const fc_operator_header *header)
 {
 	fc_operator op;

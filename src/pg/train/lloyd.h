@@ -18,6 +18,9 @@ typedef struct lloyd_sums
 	double		weight;			/* sum of the weights of the rows */
 } lloyd_sums;
 
+/* Returns the sum of the weights of the clusters. */
+extern double weight_of_operator(const fc_operator_header *op);
+
 /*
  * Returns true if parallel workers have memory for the sums of a scan and can
  * send them to the leader.

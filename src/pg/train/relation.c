@@ -596,6 +596,8 @@ add_weight(train_source *source, const char *column)
 					   column, shown_relation(source->id), format_type_be(type)));
 	source->weight = psprintf("row_weight(t.%s::double precision, %s)", name,
 							  quote_literal_cstr(column));
+	source->weight_factor = source->count_factor = 1;	/* until they are
+														 * measured */
 	source->filter = both(source->filter, psprintf("t.%s IS DISTINCT FROM 0", name));
 }
 

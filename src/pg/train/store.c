@@ -17,6 +17,7 @@
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/density.h"
+#include "pg/train/lloyd.h"
 #include "pg/train/options.h"
 #include "pg/train/query.h"
 #include "pg/train/relation.h"
@@ -59,6 +60,8 @@ typedef struct group_result
 								 * number */
 	Datum		paths;
 	bool		no_paths;
+	double	   *counts;			/* number of rows of each cluster, if rows
+								 * have weights; else NULL */
 } group_result;
 
 /*
@@ -224,6 +227,42 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 }
 
 /*
+ * Returns the number of rows of each cluster (k values): its weight divided by
+ * the mean weight of its rows in the sample.
+ */
+static double *
+count_clusters(const group_fit *fit)
+{
+	const fc_operator_header *plain = plain_operator(fit->micro != NULL ? fit->micro
+													 : fit->op);
+	fc_fit		labelled = label_twice(plain, fit->rows, plain, fit->rows).a;
+	double	   *counts = palloc0(fit->op->k * sizeof(double));
+	double	   *weights = palloc0(fit->op->k * sizeof(double));
+	fc_operator micro;
+	fc_operator op;
+
+	if (fit->micro != NULL)
+		open_operator(fit->micro, &micro);
+	open_operator(fit->op, &op);
+	for (Size i = 0; i < labelled.n; i++)
+	{
+		Size		label = (Size) labelled.labels[i];
+		int32		j = (fit->micro != NULL
+						 ? fc_operator_label(&micro, label, labelled.squares[i])
+						 : (int32) label);
+
+		if (j < 0)
+			continue;
+		counts[j] += fit->rows->counts[i];
+		weights[j] += labelled.weights[i];
+	}
+	for (Size j = 0; j < op.k; j++)
+		if (weights[j] > 0)
+			counts[j] = rint(counts[j] * op.weights[j] / weights[j]);
+	return counts;
+}
+
+/*
  * Numbers and measures a group. If the serving version does not have the
  * group, its clusters are numbered like the nearest ones of other_group,
  * unless that is NULL.
@@ -264,6 +303,10 @@ measure_group(const training *t, group_fit *fit,
 	 */
 	if ((isnan(fit->objective) || (int64) rows->n == fit->n) && fit->micro == NULL)
 		fit->op = with_weights(fit->op, result.profile.weights);
+	if (fit->rows->counts != NULL && fit->micro == NULL)
+		fit->op = with_weights_times(fit->op, fit->weight / weight_of_operator(fit->op));
+	if (fit->rows->counts != NULL)
+		result.counts = count_clusters(fit);
 	if (t->paths != 0)
 		result.paths = t->paths;
 	else
@@ -328,6 +371,7 @@ version_row(const training *t, const fc_weighted_rows *sample,
 	set_value(&row, "drift_counts", fit->counts);
 	set_null_moments(&row, t, sample, fit);
 	set_numbers(&row, "spreads", result->profile.spreads, fit->op->k);
+	set_numbers(&row, "cluster_rows", result->counts, fit->op->k);
 	set_numbers(&row, "distance_quantiles", result->profile.quantiles,
 				DISTANCE_QUANTILES);
 	set_column(&row, "n", Int64GetDatum(fit->n));

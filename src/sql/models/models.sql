@@ -134,6 +134,9 @@ CREATE TABLE fastclust_internal.version_groups (
     null_moments double precision[],
     -- standard deviation per dimension of the scaled rows of each cluster
     spreads double precision[],
+    -- number of training rows of each cluster if rows have weights, which the operator then has;
+    -- NULL: each row has the weight 1
+    cluster_rows double precision[],
     -- quantiles of the relative distances of the training rows, for the probabilities 1 - (1 - i / 200)^2
     distance_quantiles double precision[],
     n bigint NOT NULL CHECK (n >= 0),
@@ -165,6 +168,7 @@ CREATE TABLE fastclust_internal.version_groups (
     trained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (model_id, version, group_value),
     CHECK (vector = (encoder IS NULL)),
+    CHECK (cardinality(cluster_rows) = clusters(operator)),
     CHECK (cardinality(identities) = clusters(operator)
            AND array_position(identities, NULL) IS NULL),
     -- rights on the features are checked before a scan, so the encoder must read the same columns
@@ -216,7 +220,7 @@ GRANT SELECT ON own_models, readable_models, readable_versions TO PUBLIC;
 -- Returns the number of a version's training rows that belong to a cluster.
 CREATE FUNCTION fastclust_internal.clustered_rows(version stored_versions) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
-    SELECT CASE WHEN version.micro_clusters IS NULL THEN version.n
+    SELECT CASE WHEN version.micro_clusters IS NULL AND version.cluster_rows IS NULL THEN version.n
                 ELSE (SELECT least(round(sum(c.weight)), 9e18)::bigint
                         FROM centroids(version.operator) c) END
 $$;
@@ -373,8 +377,9 @@ $$;
 -- returns no rows, so that other models are still listed.
 CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop,
         mapped boolean, center double precision[], scale double precision[],
-        spreads double precision[], OUT cluster integer, OUT size bigint,
-        OUT share double precision, OUT centroid double precision[], OUT spread double precision,
+        spreads double precision[], cluster_rows double precision[], OUT cluster integer,
+        OUT size bigint, OUT weight double precision, OUT share double precision,
+        OUT centroid double precision[], OUT spread double precision,
         OUT nearest_cluster integer, OUT nearest_distance double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_version_cluster_rows' LANGUAGE C STABLE PARALLEL SAFE COST 1000

@@ -150,9 +150,10 @@ DECLARE
     own boolean := COALESCE(stored.owner_id = role_id(current_user)
                             AND is_trusted_owner(version.trained_by_id),
                             false);
+    read_columns name[] := columns || (version.options ->> 'row_weight')::name;
     problem text := CASE WHEN NOT own
                               OR (NOT named AND is_superuser(role_id(current_user)))
-                             THEN scan_problem(relation, columns, named)
+                             THEN scan_problem(relation, read_columns, named)
                          WHEN NOT named
                              THEN owner_problem(relation, version.relation_owner) END;
     class pg_class;
@@ -170,7 +171,7 @@ BEGIN
                                     AND (has_table_privilege(r.oid, class.oid, 'SELECT')
                                          OR (SELECT bool_and(has_column_privilege(
                                                                  r.oid, class.oid, f, 'SELECT'))
-                                               FROM unnest(columns) f
+                                               FROM unnest(read_columns) f
                                               WHERE f IS NOT NULL)))
                             THEN format('role %s may not read %s', stored.owner, relation)
                         ELSE problem END;

@@ -252,13 +252,13 @@ BEGIN
     INSERT INTO version_groups (model_id, version, group_value, method, note, relation, features,
                                vector, encoder, k, options, operator, micro_clusters, splits,
                                center, scale, map, spec, training_sketch, drift_spec, drift_counts,
-                               null_moments, spreads, distance_quantiles, n, imputed, objective,
+                               null_moments, spreads, cluster_rows, distance_quantiles, n, imputed, objective,
                                objective_error, label_churn, paths, identities, recall, group_type,
                                started_at, relation_owner, trained_by)
     SELECT stored.id, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector,
            v.encoder, v.k, v.options, v.operator, v.micro_clusters, v.splits, v.center, v.scale,
            v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments,
-           v.spreads, v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error,
+           v.spreads, v.cluster_rows, v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error,
            v.label_churn, v.paths, v.identities, v.recall, v.group_type, v.started_at,
            v.relation_owner, pg_get_userbyid(caller)
       FROM unnest(groups) v;

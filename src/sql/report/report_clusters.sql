@@ -2,11 +2,12 @@
 -- Report: the sections about the clusters
 
 -- A cluster in the report. x and y: its coordinates on the two principal axes of the centroids;
--- shown_x and shown_y: the share of the squared distances that each axis shows.
+-- shown_x and shown_y: the share of the squared distances that each axis shows. weight: sum of the
+-- weights of its rows, NULL without option row_weight.
 CREATE TYPE fastclust_internal.report_cluster AS (
     cluster integer, name text, size bigint, share double precision, spread double precision,
     nearest integer, distance double precision, x double precision, y double precision,
-    shown_x double precision, shown_y double precision);
+    shown_x double precision, shown_y double precision, weight double precision);
 
 -- Returns the coordinates of the clusters on their two principal axes, and the share of the squared
 -- distances to their mean that each axis shows.
@@ -22,11 +23,13 @@ CREATE FUNCTION fastclust_internal.report_clusters(stored stored_models, version
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT array_agg(ROW(c.cluster, NULLIF(n.name, format('cluster %s', c.cluster)), c.size,
                          c.share, c.spread, c.nearest_cluster, c.nearest_distance, p.x, p.y,
-                         p.shown_x, p.shown_y)::report_cluster ORDER BY c.share DESC,
-                     c.cluster)
+                         p.shown_x, p.shown_y,
+                         CASE WHEN version.cluster_rows IS NOT NULL THEN c.weight END
+                        )::report_cluster ORDER BY c.share DESC, c.cluster)
       FROM version_cluster_rows(stored.model,
                                 CASE WHEN version.micro_clusters IS NULL THEN version.n END,
-                                version.operator, true, NULL, NULL, version.spreads) c
+                                version.operator, true, NULL, NULL, version.spreads,
+                                version.cluster_rows) c
       LEFT JOIN cluster_places(version.operator) p USING (cluster)
       LEFT JOIN version_names(version) n USING (cluster)
 $$;
@@ -91,7 +94,9 @@ BEGIN
                                      concat(format('<span class="id">%s</span>', c.cluster),
                                             html(c.name)),
                                      html_bar(c.share / NULLIF(largest, 0)),
-                                     html_value(c.size, 'count'), html_value(c.share, 'category'),
+                                     concat(html_value(c.size, 'count'),
+                                            ' of weight ' || html_value(c.weight, 'number')),
+                                     html_value(c.share, 'category'),
                                      html_value(c.spread, 'number'),
                                      CASE WHEN c.nearest IS NULL THEN '&ndash;'
                                           ELSE format('%s at %s', c.nearest,
@@ -130,7 +135,8 @@ BEGIN
                    'Training rows in each cluster, the largest first. Spread is the typical distance of a row from its centroid along one dimension',
                    CASE WHEN n > 1
                             THEN '; nearest is the closest other cluster and how far its centroid is' END,
-                   '.'),
+                   '.',
+                   CASE WHEN version.cluster_rows IS NOT NULL THEN ' Shares are of the weights.' END),
                concat(
                    tables[1],
                    CASE WHEN n > 40 THEN format(

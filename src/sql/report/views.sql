@@ -148,11 +148,11 @@ CREATE VIEW fastclust.model_clusters WITH (security_barrier) AS
     SELECT m.model, m.version,
            CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,
            (shown_names(v.model_id, v.version, v.group_value))[c.cluster + 1] AS name, c.size,
-           c.share, c.spread, c.centroid, c.nearest_cluster, c.nearest_distance
+           c.weight, c.share, c.spread, c.centroid, c.nearest_cluster, c.nearest_distance
       FROM readable_models m JOIN version_groups v ON v.model_id = m.id AND v.version = m.version
       CROSS JOIN LATERAL version_cluster_rows(
                      m.model, CASE WHEN v.micro_clusters IS NULL THEN v.n END, v.operator,
-                     v.map IS NOT NULL, v.center, v.scale, v.spreads) c;
+                     v.map IS NOT NULL, v.center, v.scale, v.spreads, v.cluster_rows) c;
 COMMENT ON VIEW model_clusters IS 'one row per cluster of each current version';
 COMMENT ON COLUMN model_clusters.model IS 'name of the model';
 COMMENT ON COLUMN model_clusters.version IS 'current version, which predict uses';
@@ -162,7 +162,10 @@ COMMENT ON COLUMN model_clusters.name IS 'name given by name_cluster, else the s
 COMMENT ON COLUMN model_clusters.size IS
     'number of training rows in the cluster: as many as predict labels if k-means counted them, else '
     'about';
-COMMENT ON COLUMN model_clusters.share IS 'share of the training rows in the cluster, from 0 to 1';
+COMMENT ON COLUMN model_clusters.weight IS
+    'sum of the weights of these rows; their number without option row_weight';
+COMMENT ON COLUMN model_clusters.share IS
+    'share of the cluster in the weight of all training rows, from 0 to 1';
 COMMENT ON COLUMN model_clusters.spread IS
     'standard deviation per dimension; in standard deviations of all rows for a standardised model';
 COMMENT ON COLUMN model_clusters.centroid IS

@@ -446,7 +446,7 @@ test_places(size_t clusters, size_t places, size_t copies)
 			x[2 * i + c] = (float) p.x[2 * i + c];
 		}
 	}
-	options.copies = fc_density_copies(x, weight, p.rows, 2, &arena);
+	options.copies = fc_density_copies(x, weight, NULL, p.rows, 2, &arena);
 	CHECK(options.copies == wanted, "%g copies, not %g", options.copies, wanted);
 	make_micro_clusters(&p);
 	fc_density_clusters(&p.b, &options, &arena, &f);
@@ -476,7 +476,7 @@ test_copies(void)
 			x[n] = i % 10 == 0 ? 0.0f : (float) (i % 900 + 1);
 			weight[n++] = 4.0;
 		}
-	copies = fc_density_copies(x, weight, n, 1, &arena);
+	copies = fc_density_copies(x, weight, NULL, n, 1, &arena);
 	CHECK(fabs(copies / 44.4 - 1.0) < 0.1, "%g copies, not 44.4", copies);
 }
 

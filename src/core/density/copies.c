@@ -8,21 +8,23 @@
  *
  * copies, itself included. In a sample whose row i represents u_i rows, the sum
  * over pairs of equal rows, u_i u_j, estimates n_p (n_p - 1) without bias
- * (D. Horvitz, D. Thompson 1952), if rows are drawn independently.
+ * (D. Horvitz, D. Thompson 1952), if rows are drawn independently. A row of
+ * weight v is v copies of itself, so that 1 becomes the mean of v.
  */
 #include "density/density.h"
 
 #include "base/sort.h"
 
 double
-fc_density_copies(const float *x, const double *weights, size_t n, size_t d,
-				  fc_arena *arena)
+fc_density_copies(const float *x, const double *weights, const double *counts, size_t n,
+				  size_t d, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, 2 * n, fc_keyed);
 	double		total = 0.0;
 	double		light = 0.0;	/* number of rows at light places */
 	double		pairs = 0.0;	/* number of pairs of them at one place */
+	double		own = 0.0;		/* number of them, each times its weight */
 
 	for (size_t i = 0; i < n; i++)
 		total += weights[i];
@@ -31,6 +33,7 @@ fc_density_copies(const float *x, const double *weights, size_t n, size_t d,
 	{
 		double		sum = 0.0;
 		double		squares = 0.0;
+		double		copies = 0.0;
 
 		for (next = first; next < n && items[next].key == items[first].key; next++)
 		{
@@ -38,12 +41,14 @@ fc_density_copies(const float *x, const double *weights, size_t n, size_t d,
 
 			sum += u;
 			squares += u * u;
+			copies += counts != NULL ? u * u / counts[items[next].value] : u;
 		}
 		if (sum >= FC_HEAVY_PLACE * total)
 			continue;
 		light += sum;
+		own += copies;
 		pairs += sum * sum - squares;
 	}
 	fc_arena_release(arena, mark);
-	return light > 0.0 ? 1.0 + pairs / light : 1.0;
+	return light > 0.0 ? own / light + pairs / light : 1.0;
 }

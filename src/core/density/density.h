@@ -113,12 +113,12 @@ typedef struct fc_density
 #define FC_HEAVY_PLACE	0.05
 
 /*
- * Estimates option `copies` from a sample of n rows (n x d) and the number of
- * rows that each of them represents, without places of FC_HEAVY_PLACE of the
- * rows.
+ * Estimates option `copies` from a sample of n rows (n x d), without places of
+ * FC_HEAVY_PLACE of the rows. weights: weight of the rows that each of them
+ * represents; counts: number of these rows, or NULL if each has the weight 1.
  */
-double		fc_density_copies(const float *x, const double *weights, size_t n, size_t d,
-							  fc_arena *arena);
+double		fc_density_copies(const float *x, const double *weights, const double *counts,
+							  size_t n, size_t d, fc_arena *arena);
 
 /*
  * Finds the clusters and the noise of micro-clusters, in time O(m^2 d) and

@@ -399,6 +399,7 @@ retrain_live_density(const locked_model *locked, const stored_version *before,
 	t->recall = NAN;
 	t->estimate = (double) sketch->count;
 	fit.n = sketch->count;
+	fit.weight = (double) sketch->count;
 	t->k = (Size) count;
 	fit.squares = palloc0(t->k * sizeof(double));
 	fit.op = rescaled_micro(t, sketches, fit.squares);

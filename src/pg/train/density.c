@@ -138,17 +138,35 @@ check_density(const training *t, int64 k)
 				: errdetail("It must be a distance above 0."));
 }
 
+/*
+ * Returns the weight that counts as a row in a density: 1, or the mean weight
+ * of the rows if that is less, so that rows of small weights are not too few
+ * for clusters.
+ */
+static double
+weight_of_row(const training *t)
+{
+	return t->source.weight != NULL
+		? Min(1, t->source.total_weight / t->estimate)
+		: 1;
+}
+
+/* Returns option min_cluster_rows or its default for n rows. */
 static double
 min_cluster_rows(const training *t, double n)
 {
-	return Min(n, given_or(t->options->min_cluster_rows,
+	return Min(n, given_or(t->options->min_cluster_rows / weight_of_row(t),
 						   Max(MIN_CLUSTER_ROWS, ceil(SHARE_OF_CLUSTER * n))));
 }
 
 Size
 micro_clusters(const training *t)
 {
-	double		n = Max(1, t->estimate / Max(1, t->groups));
+	double		groups = Max(1, t->groups);
+	double		rows = (t->source.weight != NULL
+						? t->source.total_weight / weight_of_row(t)
+						: t->estimate);
+	double		n = Max(1, rows / groups);
 
 	return (Size) given_or(t->options->micro_clusters,
 						   Max(1,
@@ -261,14 +279,15 @@ take_micro_clusters(fc_arena *arena, Size m, Size d)
 }
 
 /*
- * Returns the micro-clusters that have rows. If `complete` is given, counts
+ * Returns the micro-clusters that have rows. row: the weight that counts as a
+ * row. If `complete` is given, counts
  * only these rows, which have no imputed values, and multiplies the counts by
  * a factor so that they add up to all rows. Imputed values would form a ridge
  * of high density at the mean of their column.
  */
 static micro_cluster_set
-micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
-					  fc_arena *arena)
+micro_clusters_of_fit(const group_fit *fit, double row,
+					  const fc_weighted_rows *complete, fc_arena *arena)
 {
 	fit_profile profile = {0};
 	double		scale = 1;
@@ -282,7 +301,7 @@ micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
 								 complete != NULL ? complete : fit->rows, NULL,
 								 0);
 	if (complete != NULL)
-		scale = (double) fit->n / (double) complete->n;
+		scale = fit->weight / fc_weight_sum(complete->weights, complete->n);
 	open_operator(fit->op, &op);
 	x = rescaled_centroids(&op, NULL, NULL);
 	for (Size j = 0; j < op.k; j++)
@@ -297,7 +316,7 @@ micro_clusters_of_fit(const group_fit *fit, const fc_weighted_rows *complete,
 
 		if (!(n > 0))
 			continue;
-		set.n[m] = n;
+		set.n[m] = n / row;
 		set.square[m] = fit->squares != NULL ? fit->squares[j]
 			: profile.weights[j] > 0
 			? profile.spreads[j] * profile.spreads[j] *
@@ -605,8 +624,8 @@ copies_of_fit(const group_fit *fit, const micro_cluster_set *set, fc_arena *aren
 	double		squares = 0;
 
 	if (fit->rows != NULL)
-		return fc_density_copies(fit->rows->values, fit->rows->weights, fit->rows->n,
-								 fit->rows->d, arena);
+		return fc_density_copies(fit->rows->values, fit->rows->weights, fit->rows->counts,
+								 fit->rows->n, fit->rows->d, arena);
 	for (Size a = 0; a < set->b.m; a++)
 		if (set->n[a] < FC_HEAVY_PLACE * set->rows)
 		{
@@ -627,7 +646,7 @@ find_leaves(const training *t, group_fit *fit, const micro_cluster_set *set,
 	fc_density_options options = {
 		min_cluster_rows(t, set->rows),
 		given_or(t->options->noise, NOISE),
-		copies_of_fit(fit, set, arena)
+		copies_of_fit(fit, set, arena) / weight_of_row(t)
 	};
 	Size		m = set->b.m;
 	fc_density	tree;
@@ -771,7 +790,8 @@ static double
 find_group_regions(training *t, group_fit *fit, const fc_weighted_rows *complete)
 {
 	fc_arena	arena = make_arena("density");
-	micro_cluster_set set = micro_clusters_of_fit(fit, complete, &arena);
+	double		row = weight_of_row(t);
+	micro_cluster_set set = micro_clusters_of_fit(fit, row, complete, &arena);
 	bool		at_scale = !isnan(t->options->scale);
 	const fc_weighted_rows *counted = NULL;
 	found_regions found;
@@ -785,7 +805,14 @@ find_group_regions(training *t, group_fit *fit, const fc_weighted_rows *complete
 	/* the rows of a live model are made up, but its sums are exact */
 	if (at_scale && fit->squares == NULL)
 		counted = complete != NULL ? complete : fit->rows;
-	clustered = describe_clusters(t, fit, &set, &found, counted);
+	clustered = row * describe_clusters(t, fit, &set, &found, counted);
+	if (row != 1)
+	{
+		fit->op = with_weights_times(fit->op, row);
+		fit->micro = with_weights_times(fit->micro, row);
+		for (Size i = 0; fit->splits != NULL && i + 1 < fit->op->k; i++)
+			fit->splits[4 * i + 3] *= row;
+	}
 	if (found.note != NULL)
 		t->note = t->note != NULL ? psprintf("%s, %s", found.note, t->note) : found.note;
 	fit->objective = NAN;
@@ -813,7 +840,7 @@ find_regions(training *t, const fc_weighted_rows *sample, group_fit *fits,
 	{
 		CHECK_FOR_INTERRUPTS();
 		clustered += find_group_regions(t, &fits[i], complete);
-		n += (double) fits[i].n;
+		n += fits[i].weight;
 		clusters += fits[i].op->k;
 	}
 	note = psprintf("%zu cluster%s, %.1f %% noise", clusters,

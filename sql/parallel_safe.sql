@@ -48,7 +48,7 @@ INSERT INTO calls VALUES
 	('is_superuser(relation)'), ('relation_kind(relation)'), ('relation_owner(relation)'), ('role_id((version).trained_by)'), ('role_id(n::role_name)'), ('row_count(s)'), ('rows_of_version(version, sample)'), ('rules_of_sample(op, sample, sample, ARRAY[0, 0, 0], ARRAY[1, 2, 3], two)'),
 	('sample_null_moments(sample, sp, two)'), ('shown_names((version).model_id, one, none || name)'), ('read_shown_names((version).model_id, one, none || name)'), ('shown_value(half, name, yes)'), ('sketch_distance(s, s)'),
 	('sketch_spec(two, 20, half, seed => seed)'), ('sketch_of_moments(sp, moments(s), row_count(s), means(s), means(s), means(s), stddevs(s))'), ('spec(s)'), ('spec_of_frequencies(ARRAY[ARRAY[half]], half)'), ('stddevs(s)'), ('svg(half)'), ('scaled_vector(center, scale, x)'), ('version_centroid_rows(name, version)'),
-	('version_cluster_rows(name, seed, op, yes, center, scale, spreads)'),
+	('version_cluster_rows(name, seed, op, yes, center, scale, spreads, NULL)'),
 	('version_fits(op, no_map, center, scale, spreads, quantiles, moments, sp, s, no_encoder, ds, dc, micro, splits, paths)'), ('version_hint(name)'),
 	('version_names(version)'), ('version_profile(version, two)'), ('without_sample_rows(sp, 0 * one)'), ('sharing_node()');
 
@@ -98,7 +98,7 @@ SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table
 CREATE TABLE aggregates (call text, relation text DEFAULT 'points');
 INSERT INTO aggregates VALUES
 	('adjusted_rand_agg(label, label)'), ('davies_bouldin_agg((SELECT op FROM given), x)'), ('drift_counts_agg(x, (SELECT ds FROM given))'),
-	('kernel_projection_agg(i, x, rbf_kernel(0.1), 2)'), ('kmeans_agg(x, 2)'),
+	('kernel_projection_agg(i, x, rbf_kernel(0.1), 2)'), ('kmeans_agg(x, 2)'), ('kmeans_agg(x, 2, ''{}'', i)'),
 	('landmarks_agg(x, rbf_kernel(0.1), 2)'), ('lloyd_step_agg((SELECT op FROM given), x)'), ('lloyd_sums_agg((SELECT op FROM given), x)'),
 	('lloyd_sums_agg((SELECT op FROM given), x, i::float8)'), ('lloyd_step_agg((SELECT op FROM given), x, i::float8)'),
 	('normalized_mutual_information_agg(label, label)'), ('qkmeans_agg(x, 2)'), ('scan_agg((SELECT plan FROM given), i::bigint, x)'),

@@ -58,7 +58,7 @@ cluster(const double *x, size_t n)
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = c.centroids,.weights = c.weights};
 	fc_ordering ordering = {.mean = c.mean};
-	fc_status	status = fc_kmeans_collected(x, n, D, K, &options, unit_work(), &ordering, &result);
+	fc_status	status = fc_kmeans_collected(x, n, D, false, K, &options, unit_work(), &ordering, &result);
 
 	CHECK(status == FC_OK, "k-means: %d", (int) status);
 	return c;
@@ -98,7 +98,7 @@ test_far_rows(void)
 	fc_kmeans_result result = {.centroids = c.centroids,.weights = c.weights};
 	fc_ordering ordering = {.mean = c.mean};
 	fc_arena	arena = unit_arena();
-	fc_status	status = fc_kmeans_collected(x, 2, D, 1, &options, &arena, &ordering, &result);
+	fc_status	status = fc_kmeans_collected(x, 2, D, false, 1, &options, &arena, &ordering, &result);
 
 	CHECK(status == FC_EFAR && ordering.max == 0x1p129, "status %d, most %g", (int) status, ordering.max);
 	arena = unit_arena();

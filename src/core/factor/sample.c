@@ -91,7 +91,7 @@ fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k,
 				 fc_ordering *ordering, double *start, double *measured)
 {
 	start_work	w = {FC_TAKE(arena, n * d, float), arena};
-	fc_status	status = fc_order_rows(sample, n, d, arena, w.ordered, ordering);
+	fc_status	status = fc_order_rows(sample, n, d, arena, w.ordered, NULL, ordering);
 	size_t		count;
 
 	if (status != FC_OK)

@@ -45,15 +45,18 @@ fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
 						: 0.0);
 
 	return (size_t) fmin((double) fc_kmeans_worksize(n, d, k) +
-						 4.0 * (double) n * (double) d + wide,
+						 4.0 * (double) n * ((double) d + 2.0) + wide,
 						 FC_EXP2(62));
 }
 
 /* ---- rows as they were collected ---- */
 
-/* Computes the mean of the rows, summed in the given order. */
+/*
+ * Computes the mean of the first d of each row's `width` values, summed in the
+ * given order.
+ */
 static void
-set_mean(const double *x, size_t n, size_t d, const fc_keyed *order,
+set_mean(const double *x, size_t n, size_t d, size_t width, const fc_keyed *order,
 		 double *mean)
 {
 	memset(mean, 0, d * sizeof(double));
@@ -61,14 +64,14 @@ set_mean(const double *x, size_t n, size_t d, const fc_keyed *order,
 	{
 		fc_check();
 		for (size_t i = 0; i < d; i++)
-			mean[i] += x[order[r].value * d + i];
+			mean[i] += x[order[r].value * width + i];
 	}
 	for (size_t i = 0; i < d; i++)
 		mean[i] /= (double) n;
 }
 
 static fc_status
-set_scale(const double *x, size_t n, size_t d, fc_ordering *ordering)
+set_scale(const double *x, size_t n, size_t d, size_t width, fc_ordering *ordering)
 {
 	double		max = 0;
 	int			exponent;
@@ -77,7 +80,7 @@ set_scale(const double *x, size_t n, size_t d, fc_ordering *ordering)
 	{
 		fc_check();
 		for (size_t i = 0; i < d; i++)
-			max = fmax(max, fabs(x[r * d + i] - ordering->mean[i]));
+			max = fmax(max, fabs(x[r * width + i] - ordering->mean[i]));
 	}
 	ordering->max = max;
 	if (!(max < FC_ORDERED_LIMIT))
@@ -90,20 +93,23 @@ set_scale(const double *x, size_t n, size_t d, fc_ordering *ordering)
 
 fc_status
 fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena,
-			  float *ordered, fc_ordering *ordering)
+			  float *ordered, double *weights, fc_ordering *ordering)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	fc_keyed   *order = FC_TAKE(arena, 2 * n, fc_keyed);
+	size_t		width = d + (weights != NULL);
 	fc_status	status;
 
-	fc_sort_rows(x, n, d * sizeof(double), order);
-	set_mean(x, n, d, order, ordering->mean);
-	status = set_scale(x, n, d, ordering);
+	fc_sort_rows(x, n, width * sizeof(double), order);
+	set_mean(x, n, d, width, order, ordering->mean);
+	status = set_scale(x, n, d, width, ordering);
 	for (size_t r = 0; status == FC_OK && r < n; r++)
 	{
-		const double *row = x + order[r].value * d;
+		const double *row = x + order[r].value * width;
 
 		fc_check();
+		if (weights != NULL)
+			weights[r] = row[d];
 		for (size_t i = 0; i < d; i++)
 			ordered[r * d + i] = (float) ((row[i] - ordering->mean[i]) *
 										  ordering->scale);
@@ -431,16 +437,17 @@ search(const fc_rows *rows, size_t k, const double *initial,
 }
 
 fc_status
-fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k,
+fc_kmeans_collected(const double *x, size_t n, size_t d, bool weighted, size_t k,
 					const fc_kmeans_options *options, fc_arena *arena,
 					fc_ordering *ordering, fc_kmeans_result *result)
 {
 	float	   *ordered = FC_TAKE(arena, n * d, float);
 	double	   *center = FC_TAKE(arena, d, double);
-	fc_rows		rows = {.x = ordered,.n = n,.d = d};
+	double	   *weights = weighted ? FC_TAKE(arena, n, double) : NULL;
+	fc_rows		rows = {.x = ordered,.weight = weights,.n = n,.d = d};
 	fc_kmeans_options placed = *options;
 	fc_sphere	sphere;
-	fc_status	status = fc_order_rows(x, n, d, arena, ordered, ordering);
+	fc_status	status = fc_order_rows(x, n, d, arena, ordered, weights, ordering);
 
 	if (status != FC_OK)
 		return status;

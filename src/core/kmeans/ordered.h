@@ -28,12 +28,13 @@ typedef struct fc_ordering
 #define FC_ORDERED_LIMIT	0x1p126
 
 /*
- * Orders, centres and scales x (n x d) into ordered (n x d). Returns FC_EFAR
- * if a coordinate is FC_ORDERED_LIMIT or more from its mean; `max` then holds
- * the greatest magnitude.
+ * Orders, centres and scales x (n x d) into ordered (n x d). weights: NULL, or
+ * receives the ordered weights of rows that have d + 1 values, the last of
+ * which is the weight. Returns FC_EFAR if a coordinate is FC_ORDERED_LIMIT or
+ * more from its mean; `max` then holds the greatest magnitude.
  */
 fc_status	fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena,
-						  float *ordered, fc_ordering *ordering);
+						  float *ordered, double *weights, fc_ordering *ordering);
 
 /*
  * Converts points (k x d) from the coordinates of ordered rows back to the
@@ -49,10 +50,11 @@ void		fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d,
 size_t		fc_kmeans_collected_worksize(size_t n, size_t d, size_t k);
 
 /*
- * Runs fc_kmeans on n x d rows ordered by fc_order_rows; the centroids are
+ * Runs fc_kmeans on n x d rows ordered by fc_order_rows; weighted: the weight
+ * of a row follows its d values. The centroids are
  * converted back to the coordinates of x, but the SSE is of the scaled rows.
  */
-fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k,
+fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, bool weighted, size_t k,
 								const fc_kmeans_options *options, fc_arena *arena,
 								fc_ordering *ordering, fc_kmeans_result *result);
 

@@ -19,7 +19,9 @@ typedef struct collection
 	Size		n;
 	Size		capacity;
 	Jsonb	   *options;
-	double	   *x;				/* n x d values */
+	bool		weighted;		/* true if the weight of a row follows its d
+								 * values */
+	double	   *x;				/* n x d values, or n x (d + 1) with weights */
 	memory_account *account;	/* memory account of the call that scans the
 								 * rows, or NULL */
 } collection;
@@ -35,7 +37,7 @@ extern void resize_collection(collection *rows, Size capacity);
 static inline Size
 collection_bytes(const collection *rows, Size n)
 {
-	return n * (Size) rows->d * sizeof(double);
+	return n * ((Size) rows->d + rows->weighted) * sizeof(double);
 }
 
 /*

@@ -15,6 +15,7 @@
 #include "pg/base/progress.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/sums.h"
 
 void
 resize_collection(collection *rows, Size capacity)
@@ -63,7 +64,7 @@ check_arguments(FunctionCallInfo fcinfo, collection *rows)
 {
 	Jsonb	   *options = NULL;
 
-	for (int i = 2; i < PG_NARGS(); i++)
+	for (int i = 2; i < Min(PG_NARGS(), 4); i++)
 		require_argument(fcinfo, i, i == 2 ? "k" : "options");
 	check_count("k", PG_GETARG_INT32(2), 1, FC_MAX_CLUSTERS);
 	if (rows == NULL)
@@ -101,24 +102,29 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 	MemoryContext old;
 	collection *rows = (PG_ARGISNULL(0) ? NULL
 						: (collection *) PG_GETARG_POINTER(0));
+	bool		weighted = PG_NARGS() > 4;
+	double		weight;
 	double	   *to;
 	vector		v;
 
 	check_arguments(fcinfo, rows);
-	if (PG_ARGISNULL(1))
+	if (PG_ARGISNULL(1) || (weight = sum_weight_argument(fcinfo, 4)) == 0)
 		return unchanged_state(fcinfo);
 	v = row_argument(fcinfo, 1);
 	old = MemoryContextSwitchTo(context);
 	if (rows == NULL)
 	{
 		rows = new_collection(v.d);
+		rows->weighted = weighted;
 		check_arguments(fcinfo, rows);
 	}
 	check_vector_dim(&v, (size_t) rows->d, "the first row");
 	reserve_rows(fcinfo, rows, rows->n + 1);
 	MemoryContextSwitchTo(old);
-	to = rows->x + rows->n * (Size) rows->d;
+	to = rows->x + rows->n * ((Size) rows->d + weighted);
 	copy_row(&v, to);
+	if (weighted)
+		to[rows->d] = weight;
 	if (rows->metric != FC_COSINE || fc_unit_row(to, (size_t) rows->d, to))
 		rows->n++;
 	PG_RETURN_POINTER(rows);
@@ -134,6 +140,7 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 	{
 		left = new_collection(right->d);
 		left->k = right->k;
+		left->weighted = right->weighted;
 		left->options = copy_options(right->options);
 		left->metric = right->metric;
 	}
@@ -142,7 +149,7 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("k and options must be the same for all rows"));
 	reserve_rows(fcinfo, left, left->n + right->n);
-	memcpy(left->x + left->n * (Size) left->d, right->x,
+	memcpy(left->x + left->n * ((Size) left->d + left->weighted), right->x,
 		   collection_bytes(right, right->n));
 	left->n += right->n;
 	return left;
@@ -157,6 +164,7 @@ serialize(FunctionCallInfo fcinfo, void *state, StringInfo message)
 	check_state_size(bytes + (rows->options ? VARSIZE(rows->options) : 0) + 64);
 	pq_sendint32(message, (uint32) rows->d);
 	pq_sendint32(message, (uint32) rows->k);
+	pq_sendbyte(message, rows->weighted);
 	pq_sendint64(message, rows->n);
 	send_options(message, rows->options);
 	pq_sendbytes(message, (const char *) rows->x, (int) bytes);
@@ -169,6 +177,7 @@ deserialize(FunctionCallInfo fcinfo, StringInfo message)
 	Size		n;
 
 	rows->k = (int32) pq_getmsgint(message, 4);
+	rows->weighted = pq_getmsgbyte(message) == 1;
 	n = (Size) pq_getmsgint64(message);
 	rows->options = receive_options(message);
 	rows->metric = metric_among_options(rows->options);
@@ -295,7 +304,7 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	ordering.mean = palloc(d * sizeof(double));
 	result.centroids = alloc_large(k * d * sizeof(double));
 	result.weights = alloc_large(k * sizeof(double));
-	check_ordered(fc_kmeans_collected(rows->x, rows->n, d, k, &options, &arena,
+	check_ordered(fc_kmeans_collected(rows->x, rows->n, d, rows->weighted, k, &options, &arena,
 									  &ordering, &result),
 				  &ordering);
 	release_arena(&arena);

@@ -88,10 +88,10 @@ new_lloyd_step(FunctionCallInfo fcinfo, Size kept, const fc_operator *op,
 
 /* ---- transition ---- */
 
-static double
-step_weight(FunctionCallInfo fcinfo)
+double
+sum_weight_argument(FunctionCallInfo fcinfo, int argument)
 {
-	double		weight = weight_argument(fcinfo, 3);
+	double		weight = weight_argument(fcinfo, argument);
 
 	if (weight > FC_STEP_MAX_WEIGHT)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -164,7 +164,7 @@ accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("op must be the same for all rows"),
 				errhint("Give it as a scalar subquery, or GROUP BY it."));
-	weight = step_weight(fcinfo);
+	weight = sum_weight_argument(fcinfo, 3);
 	if (outcome == SPARSE_KNOWN)
 		fc_step_add_labelled(step, op, cluster, x, elements, weight,
 							 cached_scratch(fcinfo,

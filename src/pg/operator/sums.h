@@ -18,6 +18,12 @@
  * States are allocated in the current context, for an aggregate.
  */
 
+/*
+ * Returns the weight in an argument, or 1 if the function has fewer arguments.
+ * Raises an error if it is NULL, negative, or too large for sums.
+ */
+extern double sum_weight_argument(FunctionCallInfo fcinfo, int argument);
+
 typedef struct coreset_plan
 {
 	int32		size;

@@ -47,6 +47,16 @@ CREATE AGGREGATE fastclust.kmeans_agg(x "any", k integer, options jsonb) (
 COMMENT ON AGGREGATE kmeans_agg("any", integer, jsonb) IS
     'Runs k-means in memory with options: k-means++, then Lloyd''s algorithm. Returns the '
     'centroids, or NULL without rows.';
+CREATE FUNCTION fastclust_internal.kmeans_accum(internal, "any", integer, jsonb, double precision)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE fastclust.kmeans_agg(x "any", k integer, options jsonb, weight double precision) (
+    SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576, COMBINEFUNC = internal_combine,
+    SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize, FINALFUNC = kmeans_final,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE kmeans_agg("any", integer, jsonb, double precision) IS
+    'Runs k-means in memory over weighted rows: a row of weight 3 counts as three rows. Returns '
+    'the centroids, or NULL without rows.';
 CREATE FUNCTION fastclust.assign(op fastop, x "any") RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_assign' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200
     SUPPORT vector_support;

@@ -188,32 +188,107 @@ plan_of_scan(const training *t, const train_source *source,
 
 /* ---- rows ---- */
 
-typedef struct stepped_rows
+/* Rows that are chosen by their index: every step-th one, or a list. */
+typedef struct indexed_rows
 {
 	const fc_weighted_rows *rows;
 	Size		step;
 	double	   *row;
-} stepped_rows;
+	const int32 *index;			/* indexes of the rows; NULL: every step-th */
+}			indexed_rows;
 
 static const double *
-stepped_row(void *place, size_t i)
+indexed_row(void *place, size_t i)
 {
-	const stepped_rows *stepped = place;
+	const		indexed_rows *indexed = place;
 
-	fc_weighted_row(stepped->rows, i * stepped->step, stepped->row);
-	return stepped->row;
+	fc_weighted_row(indexed->rows,
+					indexed->index != NULL ? (Size) indexed->index[i] : i * indexed->step,
+					indexed->row);
+	return indexed->row;
+}
+
+/*
+ * Computes the indexes of even_rows by systematic sampling: row i comes as
+ * often as a multiple of total / count, shifted by a random offset, is in the
+ * interval of its weight.
+ */
+static int32 *
+even_indexes(const fc_weighted_rows *rows, double total, Size count, uint64 seed)
+{
+	int32	   *index = alloc_large(count * sizeof(int32));
+	fc_rng		rng = fc_rng_start(seed, 0);
+	double		offset = fc_rng_uniform(&rng);
+	double		sum = 0;
+	Size		n = 0;
+
+	for (Size i = 0; i < rows->n; i++)
+		for (sum += rows->weights[i]; n < count && ((double) n + offset) * total < sum * count; n++)
+			index[n] = (int32) i;
+	while (n < count)			/* after rounding of the sum */
+		index[n++] = (int32) rows->n - 1;
+	for (Size i = count; i > 1; i--)
+	{
+		Size		other = (Size) fc_rng_below(&rng, i);
+		int32		last = index[i - 1];
+
+		index[i - 1] = index[other];
+		index[other] = last;
+	}
+	return index;
+}
+
+const fc_weighted_rows *
+even_rows(const fc_weighted_rows *rows, uint64 seed)
+{
+	indexed_rows indexed = {rows,.row = palloc(rows->d * sizeof(double))};
+	fc_centroid_source source = {
+		.d = rows->d,
+		.row = indexed_row,
+		.place = &indexed
+	};
+	double		total = fc_weight_sum(rows->weights, rows->n);
+	bool		equal = true;
+	bool		whole = true;
+	double	   *weights;
+	fc_weighted_rows *result;
+
+	for (Size i = 0; i < rows->n; i++)
+	{
+		equal = equal && rows->weights[i] == rows->weights[0];
+		whole = whole && rows->weights[i] == rint(rows->weights[i]);
+	}
+	if (equal)
+		return rows;
+	source.k = whole && total < Max(rows->n, MIN_SAMPLE_ROWS) ? (Size) total : rows->n;
+	indexed.index = even_indexes(rows, total, source.k, seed);
+	weights = alloc_large(source.k * sizeof(double));
+	for (Size i = 0; i < source.k; i++)
+		weights[i] = 1;
+	result = rows_of_operator(make_codebook_of(rows->metric, &source, weights));
+	if (rows->missing != NULL)
+	{
+		Size		words = fc_missing_words(rows->d);
+		uint64	   *missing = alloc_large(source.k * words * sizeof(uint64));
+
+		for (Size i = 0; i < source.k; i++)
+			memcpy(missing + i * words, rows->missing + (Size) indexed.index[i] * words,
+				   words * sizeof(uint64));
+		result->missing = missing;
+	}
+	return result;
 }
 
 fc_codebook *
 every_nth_row(const fc_weighted_rows *rows, Size step, Size max)
 {
 	Size		count = Min((rows->n + step - 1) / step, max);
-	stepped_rows stepped = {rows, step, palloc(rows->d * sizeof(double))};
+	indexed_rows indexed = {rows, step, palloc(rows->d * sizeof(double))};
 	fc_centroid_source source = {
 		.k = count,
 		.d = rows->d,
-		.row = stepped_row,
-		.place = &stepped
+		.row = indexed_row,
+		.place = &indexed
 	};
 	double	   *weights = alloc_large(count * sizeof(double));
 	fc_operator_header *result;
@@ -222,7 +297,7 @@ every_nth_row(const fc_weighted_rows *rows, Size step, Size max)
 		weights[i] = rows->weights[i * step];
 	result = make_codebook_of(rows->metric, &source, weights);
 	pfree(weights);
-	pfree(stepped.row);
+	pfree(indexed.row);
 	return result;
 }
 

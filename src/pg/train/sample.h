@@ -99,6 +99,13 @@ extern bool has_heavy_tail(const fc_weighted_rows *rows);
  */
 extern fc_codebook *important_rows(const fc_weighted_rows *rows, double count, uint64 seed);
 
+/*
+ * Returns about as many rows of equal weights in random order, each in
+ * proportion to its weight; as many as their sum if weights are whole numbers.
+ * Returns the rows themselves if their weights are equal.
+ */
+extern const fc_weighted_rows *even_rows(const fc_weighted_rows *rows, uint64 seed);
+
 /* Returns the first `max` rows, or all if there are fewer. */
 extern const fc_weighted_rows *first_rows(const fc_weighted_rows *rows, Size max);
 

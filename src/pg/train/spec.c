@@ -131,7 +131,8 @@ static fc_spec *
 spec_of_sample(const training *t, const fc_weighted_rows *sample,
 			   Size clusters)
 {
-	const fc_weighted_rows *rows = rescaled_rows(sample, no_scaling, t->scaling);
+	const fc_weighted_rows *rows = rescaled_rows(even_rows(sample, (uint64) t->options->seed),
+												 no_scaling, t->scaling);
 
 	return spec_of_rows(numbers_of_rows(rows), rows->n, rows->d, (int32) clusters,
 						DatumGetJsonbP(spec_settings(t)));

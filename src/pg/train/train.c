@@ -219,8 +219,8 @@ check_imported(const training *t)
 static fc_choice *
 tried_clusters(const training *t, const fc_weighted_rows *sample, Size max)
 {
-	const fc_weighted_rows *rows = rows_without_nulls(t, sample);
-
+	const fc_weighted_rows *rows = even_rows(rows_without_nulls(t, sample),
+											 (uint64) t->options->seed);
 	double		count = Max(EVIDENCE_ROWS,
 							EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES));
 

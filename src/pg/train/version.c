@@ -251,9 +251,9 @@ filled_sample(const stored_version *version, const fc_weighted_rows *rows)
 }
 
 /*
- * Takes (version, relation, group_by, wanted). Returns a uniform sample of
- * about `wanted` rows of the group, not scaled, with the means for NULLs; and
- * the same rows as filled_sample returns them, or NULL if they are equal.
+ * Takes (version, relation, group_by, wanted, even). Returns a uniform sample
+ * of about `wanted` rows of the group, not scaled, with the means for NULLs,
+ * and with equal weights if `even` is true; and the same rows as filled_sample returns them, or NULL if they are equal.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_sample);
 Datum
@@ -271,6 +271,8 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 					  name_argument(fcinfo, 2));
 	t.estimate = rows_to_sample(&t.source, version.options->sample);
 	sample = uniform_sample(&t, PG_GETARG_FLOAT8(3));
+	if (PG_GETARG_BOOL(4))
+		sample = even_rows(sample, (uint64) version.options->seed);
 	filled = filled_sample(&version, sample);
 	nulls[1] = filled == sample;
 	values[0] = SPI_datumTransfer(PointerGetDatum(centroids_of_rows(sample)), false, -1);
@@ -297,11 +299,12 @@ fastclust_rows_of_version(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (version, relation, group_by, wanted). Returns three SQL fragments for
- * a query on the group. x is an expression that converts row t to the input of
+ * Takes (version, relation, group_by, wanted). Returns SQL fragments for a
+ * query on the group. x is an expression that converts row t to the input of
  * the operator; its parameters are $1 center, $2 scale, $3 map and $4 operator.
  * rows consists of the FROM and WHERE clauses for about `wanted` rows, or for
- * all rows if `wanted` is infinite. observed is x with NaN for missing values.
+ * all rows if `wanted` is infinite. observed is x with NaN for missing values,
+ * and weight the weight of the row, NULL without weights.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_query);
 Datum
@@ -312,8 +315,9 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 	train_source source;
 	StringInfoData rows;
 	double		wanted = PG_GETARG_FLOAT8(3);
-	const char *texts[3];
-	Datum		values[3];
+	const char *texts[4];
+	Datum		values[4];
+	bool		nulls[4] = {false};
 
 	SPI_connect();
 	open_group_source(&source, &version, PG_GETARG_OID(1),
@@ -327,10 +331,12 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 	texts[0] = row_text(&source, scaled, version.map != NULL, "$4");
 	texts[1] = rows.data;
 	texts[2] = row_text(&source, scaled, version.map != NULL, "NULL::fastop");
+	texts[3] = source.weight != NULL ? source.weight : "";
+	nulls[3] = source.weight == NULL;
 	for (int i = 0; i < lengthof(texts); i++)
 		values[i] = SPI_datumTransfer(CStringGetTextDatum(texts[i]), false, -1);
 	SPI_finish();
-	return row_result(fcinfo, values, NULL);
+	return row_result(fcinfo, values, nulls);
 }
 
 /* ---- sketches of the present rows ---- */

@@ -31,16 +31,19 @@ CREATE FUNCTION fastclust_internal.encode_observed(encoder encoder, op fastop,
 -- expression that converts row t to the input of the version's operator (parameters $1 center, $2
 -- scale, $3 map, $4 operator), and rows, the FROM and WHERE clauses for about `wanted` rows, or for
 -- all rows. observed is like x, but with NaN for NULLs that the version leaves out of distances.
+-- weight is the weight of the row, NULL without option row_weight.
 -- rows_sampled returns a uniform sample of about `wanted` unscaled rows, in which NULLs are
--- the means of their columns. labelled: the same rows with the NULLs that the version leaves out of
+-- the means of their columns. even: rows of a large weight are repeated, so that all weights are
+-- equal. labelled: the same rows with the NULLs that the version leaves out of
 -- distances replaced by the coordinates of the nearest centroid, so that they have the labels of
 -- predict; NULL if there are no such NULLs.
 CREATE FUNCTION fastclust_internal.version_query(version stored_versions, relation regclass,
         group_by name, wanted double precision DEFAULT 'infinity', OUT x text, OUT rows text,
-        OUT observed text)
+        OUT observed text, OUT weight text)
     AS 'MODULE_PATHNAME', 'fastclust_version_query' LANGUAGE C STABLE SET search_path FROM CURRENT;
 CREATE FUNCTION fastclust_internal.rows_sampled(version stored_versions, relation regclass,
-        group_by name, wanted double precision, OUT sample fastop, OUT labelled fastop)
+        group_by name, wanted double precision, even boolean DEFAULT false, OUT sample fastop,
+        OUT labelled fastop)
     AS 'MODULE_PATHNAME', 'fastclust_version_sample' LANGUAGE C
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;

@@ -47,10 +47,12 @@ DECLARE
     scanned regclass := scanned_relation(stored, version, relation, stored.group_by);
     drawn record := rows_sampled(version, scanned, stored.group_by,
                                   greatest(least(20000, 1e7 / dimension), 2000,
-                                           100.0 * clusters(version.operator)));
+                                           100.0 * clusters(version.operator)),
+                                  true);
     source record := version_query(version, scanned, stored.group_by, 1e6);
     encoder encoder := COALESCE(version.encoder,
                                 encoder_of_vector(version.features[1], dimension, NULL, NULL));
+    total text := CASE WHEN source.weight IS NULL THEN 'count(*)' ELSE 'sum("fastclust weight")' END;
     rules_found record;
 BEGIN
     WITH f AS MATERIALIZED (
@@ -136,8 +138,8 @@ BEGIN
     -- drop a short rule if its precision is below 0.8
     RETURN QUERY EXECUTE format($query$
         WITH q AS MATERIALIZED (
-                 SELECT q."fastclust cluster" AS cluster, count(*) AS n, ARRAY[%s] AS met
-                   FROM (SELECT assign($4, %s) AS "fastclust cluster"%s %s) q
+                 SELECT q."fastclust cluster" AS cluster, %s AS n, ARRAY[%s] AS met
+                   FROM (SELECT assign($4, %s) AS "fastclust cluster"%s%s %s) q
                   GROUP BY 1),
              r AS (
                  SELECT t.*, sum(q.met[t.id]) AS met, sum(q.n) AS rows,
@@ -151,9 +153,11 @@ BEGIN
                (r.met / r.rows)::float8, $9, r.condition
           FROM r
          WHERE NOT r.short OR r.hit >= 0.8 * r.met $query$,
-        (SELECT string_agg(format('count(*) FILTER (WHERE %s)', c.condition), ', ' ORDER BY c.i)
+        total,
+        (SELECT string_agg(format('COALESCE(%s FILTER (WHERE %s), 0)', total, c.condition), ', '
+                           ORDER BY c.i)
            FROM unnest(rules_found.conditions) WITH ORDINALITY c(condition, i)),
-        source.x, (SELECT string_agg(format(', t.%I', c), '') FROM unnest(version.features) c),
+        source.x, ', ' || source.weight || ' AS "fastclust weight"', (SELECT string_agg(format(', t.%I', c), '') FROM unnest(version.features) c),
         source.rows)
         USING version.center, version.scale, version.map,
               COALESCE(version.micro_clusters, version.operator),
@@ -185,7 +189,9 @@ BEGIN
                                CASE WHEN $2 = 1 THEN 'one column'
                                     ELSE format('%s columns or fewer', $2) END)),
                r.precision, COALESCE(r.coverage, 0),
-               COALESCE(round(r.share * version.n)::bigint, 0), max(r.fidelity) OVER (), r.condition
+               COALESCE(round(r.share * CASE WHEN version.cluster_rows IS NULL THEN version.n
+                                             ELSE clustered_rows(version) END)::bigint,
+                        0), max(r.fidelity) OVER (), r.condition
           FROM version_names(version) n
           LEFT JOIN version_rules(stored, version, $2, $3) r USING (cluster)
          ORDER BY n.cluster, r.coverage DESC, r.share DESC;

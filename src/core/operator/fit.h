@@ -58,7 +58,7 @@ typedef struct fc_fit
 	 * value is missing
 	 */
 	const double *factors;
-	const double *counts;		/* as in fc_weighted_rows */
+	const double *counts;		/* n values, the counts of fc_weighted_rows */
 } fc_fit;
 
 /* Returns the squared distance of row i, multiplied by its factor. */

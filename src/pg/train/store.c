@@ -228,7 +228,8 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 
 /*
  * Returns the number of rows of each cluster (k values): its weight divided by
- * the mean weight of its rows in the sample.
+ * the mean weight of its rows in the sample. Without noise, the numbers add up
+ * to all rows, except for rounding.
  */
 static double *
 count_clusters(const group_fit *fit)
@@ -238,6 +239,7 @@ count_clusters(const group_fit *fit)
 	fc_fit		labelled = label_twice(plain, fit->rows, plain, fit->rows).a;
 	double	   *counts = palloc0(fit->op->k * sizeof(double));
 	double	   *weights = palloc0(fit->op->k * sizeof(double));
+	double		total = 0;
 	fc_operator micro;
 	fc_operator op;
 
@@ -257,8 +259,14 @@ count_clusters(const group_fit *fit)
 		weights[j] += labelled.weights[i];
 	}
 	for (Size j = 0; j < op.k; j++)
+	{
 		if (weights[j] > 0)
-			counts[j] = rint(counts[j] * op.weights[j] / weights[j]);
+			counts[j] *= op.weights[j] / weights[j];
+		total += counts[j];
+	}
+	for (Size j = 0; j < op.k; j++)
+		counts[j] = rint(fit->micro != NULL ? counts[j]
+						 : counts[j] * (double) fit->n / total);
 	return counts;
 }
 

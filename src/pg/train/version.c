@@ -251,9 +251,10 @@ filled_sample(const stored_version *version, const fc_weighted_rows *rows)
 }
 
 /*
- * Takes (version, relation, group_by, wanted, even). Returns a uniform sample
- * of about `wanted` rows of the group, not scaled, with the means for NULLs,
- * and with equal weights if `even` is true; and the same rows as filled_sample returns them, or NULL if they are equal.
+ * Takes (version, relation, group_by, wanted, even). Returns a uniform sample of
+ * about `wanted` rows of the group, not scaled, with the means for NULLs, and
+ * with equal weights if `even` is true; and the same rows as filled_sample
+ * returns them, or NULL if they are equal.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_sample);
 Datum

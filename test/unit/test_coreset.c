@@ -135,6 +135,62 @@ test_estimates(void)
 }
 
 /*
+ * Rows of weights 1, 4 and 30: the estimates of 200 seeds of the sums of
+ * weights, of rows, and of weighted squares are unbiased to 0.01. Of few rows,
+ * each has its own weight.
+ */
+static void
+test_weights(void)
+{
+	static double weights[SIZE];
+	const double *taken[SIZE];
+	double		padded[D + 1] = {0};
+	double		bias[3] = {0.0, 0.0, 0.0};
+
+	memcpy(padded, center, sizeof(center));
+	for (uint64_t seed = 0; seed <= 200; seed++)
+	{
+		size_t		n = seed == 200 ? SIZE / 2 : ROWS;
+		size_t		capacity = SIZE + 2;
+		fc_coreset *state = unit_uncleared(fc_coreset_bytes(D + 1, capacity));
+		double		sums[2][3] = {{0}, {0}};
+
+		fc_coreset_init(D + 1, SIZE, capacity, seed, padded, variance_of_rows(), INFINITY, FC_EUCLIDEAN, true, state);
+		for (size_t i = 0; i < n; i++)
+		{
+			double		row[D + 1];
+			uint64_t	hash = i;
+			double		rank;
+
+			memcpy(row, rows + i * D, D * sizeof(double));
+			row[D] = i % 3 == 0 ? 1 : i % 3 == 1 ? 4 : 30;
+			fc_coreset_hash(seed, row, 1, D, &hash);
+			fc_coreset_ranks(state, &hash, row, 1, &rank);
+			rank /= row[D];
+			if (fc_coreset_takes(state, rank))
+				fc_coreset_take(state, rank, row);
+			state->count++;
+			sums[0][0] += row[D];
+			sums[0][1] += 1;
+			sums[0][2] += row[D] * spread_of(row);
+		}
+		CHECK(fc_coreset_check(state, fc_coreset_bytes(D + 1, capacity)) == FC_OK, "the bytes of a state with weights are refused");
+		fc_coreset_sample(state, unit_work(), taken, weights);
+		for (size_t i = 0; i < fc_coreset_rows(state); i++)
+		{
+			CHECK(n == ROWS || weights[i] == taken[i][D], "the weight %g of a row became %g", taken[i][D], weights[i]);
+			sums[1][0] += weights[i];
+			sums[1][1] += weights[i] / taken[i][D];
+			sums[1][2] += weights[i] * spread_of(taken[i]);
+		}
+		for (int s = 0; s < 3 && n == ROWS; s++)
+			bias[s] += (sums[1][s] / sums[0][s] - 1.0) / 200;
+	}
+	for (int s = 0; s < 3; s++)
+		CHECK(fabs(bias[s]) < 0.01, "sum %d is off by %g", s, bias[s]);
+}
+
+/*
  * A limit that the sample does not reach changes nothing. A lower limit leaves
  * fewer rows, whose estimates stay unbiased to 0.02.
  */
@@ -276,8 +332,8 @@ test_fit(void)
 	double		squares[5] = {1, 4, 9, 16, 25};
 	int32_t		labels[5] = {0, 0, 1, 1, 1};
 	int32_t		others[5] = {0, 0, 1, 1, 0};
-	fc_fit		fit = {5, 3, weights, labels, squares, NULL};
-	fc_fit		other = {5, 3, weights, others, squares, NULL};
+	fc_fit		fit = {5, 3, weights, labels, squares, NULL, NULL};
+	fc_fit		other = {5, 3, weights, others, squares, NULL, NULL};
 	fc_arena	arena = unit_arena();
 	double		ascending[4] = {0.0, 0.25, 0.5, 1.0};
 	double		quantiles[4];
@@ -344,6 +400,7 @@ main(void)
 	make_rows();
 	test_ranks();
 	test_estimates();
+	test_weights();
 	test_limit();
 	test_expected_limit();
 	test_order();

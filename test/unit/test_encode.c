@@ -667,6 +667,40 @@ test_single_vector(void)
 	}
 }
 
+/* A row that counts three times is learned as three rows, to the bit. */
+static void
+test_counts(void)
+{
+	fc_encoder_header *header[2];
+	size_t		size[2];
+
+	for (int counted = 0; counted < 2; counted++)
+	{
+		fc_learner	learners[FEATURES];
+		fc_feature_cell cells[FEATURES];
+		double		point[WIDTH];
+
+		start_learners(learners, FC_NULLS_IMPUTE);
+		for (size_t row = 0; row < ROWS / 2; row++)
+		{
+			make_row(row, cells, point);
+			for (int j = 0; j < FEATURES; j++)
+			{
+				int			times = 1 + (int) (row % 3);
+
+				learners[j].count = counted ? times : 1;
+				for (int i = 0; i < (counted ? 1 : times); i++)
+					if (!counted || cells[j].kind != FC_CELL_NULL)
+						learn_cell(&learners[j], row, &cells[j]);
+					else
+						learners[j].nulls_seen += times;
+			}
+		}
+		header[counted] = encoder_of(learners, &size[counted]);
+	}
+	CHECK(size[0] == size[1] && memcmp(header[0], header[1], size[0]) == 0, "counts and repeated rows give other encoders");
+}
+
 /*
  * Constant columns, columns of NULLs and a single category have scale 1,
  * divided by the weight.
@@ -823,6 +857,7 @@ main(void)
 	test_unknown_values();
 	test_indicators();
 	test_single_vector();
+	test_counts();
 	test_constants();
 	test_damage();
 	test_cyclic();

@@ -146,7 +146,7 @@ test_fit(void)
 	double		means[2];
 	double		cluster_weights[2];
 	double		greatest;
-	fc_fit		fit = {4, 2, weights, labels, squares, factors};
+	fc_fit		fit = {4, 2, weights, labels, squares, factors, NULL};
 	fc_arena	arena = unit_arena();
 
 	fc_fit_rows(&c.op, &rows, unit_scratch(fc_fit_scratch(&c.op)), batch, labels, squares);

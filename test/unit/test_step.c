@@ -405,7 +405,7 @@ test_sparse_rows(const double *offset, int kind)
  * 1e-13.
  */
 static void
-test_rows(const double *offset)
+test_rows(const double *offset, bool weighted)
 {
 	static double x[ROWS * D];
 	static double w[ROWS];
@@ -422,12 +422,12 @@ test_rows(const double *offset)
 	for (int i = 0; i < ROWS * D; i++)
 		x[i] = 3 * fc_rng_normal(&rng) + (offset != NULL ? offset[i % D] : 0.0);
 	for (int r = 0; r < ROWS; r++)
-		w[r] = 1.0;
+		w[r] = weighted ? 0.5 * (1 + r % 5) : 1.0;
 	fc_operator_view(header, &op);
 	scratch = unit_scratch(fc_step_rows_scratch(&op, 70));
 	step = run(FC_STEP_LLOYD, header, x, w, 0, 0, 1);
 	for (size_t begin = 0, rows = 1; begin < ROWS; begin += rows, rows = 1 + (rows + 16) % 70)
-		fc_step_add_rows(step, &op, x + begin * D, NULL, begin + rows < ROWS ? rows : ROWS - begin, scratch);
+		fc_step_add_rows(step, &op, x + begin * D, weighted ? w + begin : NULL, begin + rows < ROWS ? rows : ROWS - begin, scratch);
 	for (int s = 0; s < 2; s++)
 	{
 		fc_step    *of = s == 0 ? step : run(FC_STEP_LLOYD, header, x, w, 0, ROWS, 1);
@@ -450,8 +450,10 @@ main(void)
 		offset[i] = 1e5 + i;
 	test_lloyd(NULL);
 	test_lloyd(offset);
-	test_rows(NULL);
-	test_rows(offset);
+	test_rows(NULL, false);
+	test_rows(NULL, true);
+	test_rows(offset, false);
+	test_rows(offset, true);
 	test_scores();
 	for (int kind = FC_STEP_LLOYD; kind <= FC_STEP_DAVIES_BOULDIN; kind++)
 		if (kind != FC_STEP_SILHOUETTE)

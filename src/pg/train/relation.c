@@ -21,6 +21,7 @@
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/float.h"
@@ -561,24 +562,6 @@ both(const char *filter, const char *condition)
 	return psprintf("%s AND %s", filter, condition);
 }
 
-/* Returns true if values of the type are numbers of pg_catalog. */
-static bool
-is_number_type(Oid type)
-{
-	switch (getBaseType(type))
-	{
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case FLOAT4OID:
-		case FLOAT8OID:
-		case NUMERICOID:
-			return true;
-		default:
-			return false;
-	}
-}
-
 /*
  * Makes a column the weight of the rows, and restricts the source to rows with
  * a weight other than 0. row_weight, which checks the value, is not part of
@@ -588,9 +571,10 @@ static void
 add_weight(train_source *source, const char *column)
 {
 	Oid			type = column_type(source->id, column);
+	Oid			number = FLOAT8OID;
 	const char *name = quote_identifier(column);
 
-	if (!is_number_type(type))
+	if (!can_coerce_type(1, &type, &number, COERCION_ASSIGNMENT))
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 				errmsg("option \"row_weight\": column \"%s\" of %s is of type %s, not a number",
 					   column, shown_relation(source->id), format_type_be(type)));

@@ -209,8 +209,8 @@ indexed_row(void *place, size_t i)
 }
 
 /*
- * Computes the indexes of even_rows by systematic sampling: row i comes as
- * often as a multiple of total / count, shifted by a random offset, is in the
+ * Returns the indexes of even_rows in random order. Row i comes as often as
+ * multiples of total / count, shifted by a random offset, fall into the
  * interval of its weight.
  */
 static int32 *
@@ -223,18 +223,15 @@ even_indexes(const fc_weighted_rows *rows, double total, Size count, uint64 seed
 	Size		n = 0;
 
 	for (Size i = 0; i < rows->n; i++)
-		for (sum += rows->weights[i]; n < count && ((double) n + offset) * total < sum * count; n++)
-			index[n] = (int32) i;
-	while (n < count)			/* after rounding of the sum */
-		index[n++] = (int32) rows->n - 1;
-	for (Size i = count; i > 1; i--)
-	{
-		Size		other = (Size) fc_rng_below(&rng, i);
-		int32		last = index[i - 1];
+		for (sum += rows->weights[i];
+			 n < count && (i + 1 == rows->n || ((double) n + offset) * total < sum * count);
+			 n++)
+		{
+			Size		place = (Size) fc_rng_below(&rng, n + 1);
 
-		index[i - 1] = index[other];
-		index[other] = last;
-	}
+			index[n] = index[place];
+			index[place] = (int32) i;
+		}
 	return index;
 }
 
@@ -243,15 +240,15 @@ even_rows(const fc_weighted_rows *rows, uint64 seed)
 {
 	indexed_rows indexed = {rows,.row = palloc(rows->d * sizeof(double))};
 	fc_centroid_source source = {
+		.k = rows->n,
 		.d = rows->d,
 		.row = indexed_row,
 		.place = &indexed
 	};
 	double		total = fc_weight_sum(rows->weights, rows->n);
 	bool		equal = true;
-	bool		whole = true;
+	bool		whole = total < Max(rows->n, MIN_SAMPLE_ROWS);
 	double	   *weights;
-	fc_weighted_rows *result;
 
 	for (Size i = 0; i < rows->n; i++)
 	{
@@ -260,23 +257,13 @@ even_rows(const fc_weighted_rows *rows, uint64 seed)
 	}
 	if (equal)
 		return rows;
-	source.k = whole && total < Max(rows->n, MIN_SAMPLE_ROWS) ? (Size) total : rows->n;
+	if (whole)
+		source.k = (Size) total;
 	indexed.index = even_indexes(rows, total, source.k, seed);
 	weights = alloc_large(source.k * sizeof(double));
 	for (Size i = 0; i < source.k; i++)
 		weights[i] = 1;
-	result = rows_of_operator(make_codebook_of(rows->metric, &source, weights));
-	if (rows->missing != NULL)
-	{
-		Size		words = fc_missing_words(rows->d);
-		uint64	   *missing = alloc_large(source.k * words * sizeof(uint64));
-
-		for (Size i = 0; i < source.k; i++)
-			memcpy(missing + i * words, rows->missing + (Size) indexed.index[i] * words,
-				   words * sizeof(uint64));
-		result->missing = missing;
-	}
-	return result;
+	return rows_of_operator(make_codebook_of(rows->metric, &source, weights));
 }
 
 fc_codebook *

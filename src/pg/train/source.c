@@ -34,8 +34,11 @@
  */
 #define PLAIN_WEIGHT	4096.0
 
-/* Maximum sum of the counts that encoder_agg takes for weights. */
-#define MAX_COUNT	((double) FC_MAX_ROWS)
+/*
+ * Maximum sum of the counts that the encoder takes for weights: half of its
+ * limit, because counts are rounded.
+ */
+#define MAX_COUNT	((double) FC_MAX_ROWS / 2)
 
 char *
 group_key(const train_source *source)

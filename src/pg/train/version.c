@@ -272,10 +272,13 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 					  name_argument(fcinfo, 2));
 	t.estimate = rows_to_sample(&t.source, version.options->sample);
 	sample = uniform_sample(&t, PG_GETARG_FLOAT8(3));
-	if (PG_GETARG_BOOL(4))
-		sample = even_rows(sample, (uint64) version.options->seed);
 	filled = filled_sample(&version, sample);
 	nulls[1] = filled == sample;
+	if (PG_GETARG_BOOL(4))
+	{
+		sample = even_rows(sample, (uint64) version.options->seed);
+		filled = even_rows(filled, (uint64) version.options->seed);
+	}
 	values[0] = SPI_datumTransfer(PointerGetDatum(centroids_of_rows(sample)), false, -1);
 	values[1] = SPI_datumTransfer(PointerGetDatum(centroids_of_rows(filled)), false, -1);
 	SPI_finish();

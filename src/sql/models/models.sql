@@ -377,9 +377,9 @@ $$;
 -- returns no rows, so that other models are still listed.
 CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop,
         mapped boolean, center double precision[], scale double precision[],
-        spreads double precision[], cluster_rows double precision[], OUT cluster integer,
-        OUT size bigint, OUT weight double precision, OUT share double precision,
-        OUT centroid double precision[], OUT spread double precision,
+        spreads double precision[], cluster_rows double precision[] DEFAULT NULL,
+        OUT cluster integer, OUT size bigint, OUT weight double precision,
+        OUT share double precision, OUT centroid double precision[], OUT spread double precision,
         OUT nearest_cluster integer, OUT nearest_distance double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_version_cluster_rows' LANGUAGE C STABLE PARALLEL SAFE COST 1000

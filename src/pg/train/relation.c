@@ -593,20 +593,18 @@ PG_FUNCTION_INFO_V1(fastclust_row_weight);
 Datum
 fastclust_row_weight(PG_FUNCTION_ARGS)
 {
-	double		weight = PG_ARGISNULL(0) ? NAN : PG_GETARG_FLOAT8(0);
+	bool		null = PG_ARGISNULL(0);
+	double		weight = null ? NAN : PG_GETARG_FLOAT8(0);
 
 	require_argument(fcinfo, 1, "name");
-	if (PG_ARGISNULL(0))
-		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				errmsg("option \"row_weight\": column \"%s\" is NULL in a row",
-					   text_to_cstring(PG_GETARG_TEXT_PP(1))),
-				errhint("Write 0 to leave the row out, or exclude it by option \"where\"."));
 	if (!(weight >= MIN_ROW_WEIGHT && weight <= MAX_ROW_WEIGHT))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("option \"row_weight\": column \"%s\" is %s in a row, out of range",
-					   text_to_cstring(PG_GETARG_TEXT_PP(1)), float8out_internal(weight)),
-				errdetail("A weight must be 0, or from %g to %g.", MIN_ROW_WEIGHT,
-						  MAX_ROW_WEIGHT));
+		ereport(ERROR, errcode(null ? ERRCODE_NULL_VALUE_NOT_ALLOWED
+							   : ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"row_weight\": column \"%s\" is %s in a row",
+					   text_to_cstring(PG_GETARG_TEXT_PP(1)),
+					   null ? "NULL" : float8out_internal(weight)),
+				errdetail("A weight must be from %g to %g, or 0, which leaves the row out.",
+						  MIN_ROW_WEIGHT, MAX_ROW_WEIGHT));
 	PG_RETURN_FLOAT8(weight);
 }
 

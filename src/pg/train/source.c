@@ -267,6 +267,7 @@ measure_weights(train_source *source)
 {
 	StringInfoData query;
 	double		value[5];
+	int			exponent;
 	bool		null;
 
 	initStringInfo(&query);
@@ -284,20 +285,22 @@ measure_weights(train_source *source)
 		value[i] = null ? 1 : DatumGetFloat8(datum);
 	}
 	end_query();
-	source->total_weight = value[1];
+	/* rounded, because the sum depends on the order of the rows */
+	source->total_weight = (float) frexp(value[1], &exponent);
+	source->total_weight = ldexp(source->total_weight, exponent);
 	source->weight_factor = value[2] >= 1 / PLAIN_WEIGHT && value[3] <= PLAIN_WEIGHT
 		? 1
 		: ldexp(1, -ilogb(value[3]));
 	source->count_factor = value[2] == value[3] ? 1 / value[2]
 		: value[4] == 1 && value[1] <= MAX_COUNT ? 1
-		: MAX_COUNT / value[1];
+		: MAX_COUNT / source->total_weight;
 	return value[0];
 }
 
 /*
  * Returns the planner's estimate, or with option sample "hash" or weights the
- * exact number of rows. With that option rows are sampled by hashes of their values, not
- * by their ctids.
+ * exact number of rows. With that option, rows are sampled by hashes of their
+ * values, not by their ctids.
  */
 double
 rows_to_sample(train_source *source, row_sampling sample)

@@ -1,4 +1,5 @@
 -- Option row_weight: a row of weight w counts as w rows, in every method and in all that is measured.
+CREATE SCHEMA of_row_weight; SET search_path = of_row_weight, public, fastclust;
 SET client_min_messages = error;
 CREATE TABLE weighted AS
 SELECT i AS id, (i % 4) * 20 + u.a AS a, (i % 3) * 20 + u.b AS b, i % 5 AS w, 2.5::numeric AS equal,
@@ -170,5 +171,4 @@ SELECT array_agg(DISTINCT predict('five', a, b)) = '{0,1}' AS two_clusters,
        count(DISTINCT predict('five', a, b)) FILTER (WHERE id > 2) AS high FROM five;
 SELECT drop_model(model) FROM models WHERE model IN ('w', 'r', 'none', 'equal', 'few', 'o', 'f', 'seen', 'seen sketch', 'parted', 'five')
  ORDER BY model;
-DROP VIEW seen; DROP TABLE weighted, repeated, odd, parted, five;
-DROP FUNCTION trained_twice, same_centers, refused;
+DROP SCHEMA of_row_weight CASCADE;

@@ -15,11 +15,12 @@ WAY is one of
     tenants      ten groups, a hundred apart in every column, with one p-value for each
     live         a live model whose rows are replaced
     sketch       drift of a sketch, which has only the sketch of the new rows
+    units        laws of UNITS only: the last column is the unit of a row, in option `unit`
 "named" is the share of draws in which the first entry of `columns` is a column that changed.
 Good:
     same law: p < .01 in at most 4 % and p < .05 in at most 9 % of the draws of a cell, and in at
         most 1.2 % and 5.5 % of the draws of all cells
-    changed law: p < .01 in at least the percentage of POWER or NULL_POWER; a SLIGHT change is never `drifted`
+    changed law: p < .01 in at least the percentage of POWER, NULL_POWER or UNIT_POWER; a SLIGHT change is never `drifted`
     every draw: the verdict is `slight` or `drifted` exactly if p < .01
 A cell that breaks its bound is run again with five times as many trainings, which decide. --once
 runs no cell again, so that a cell sometimes exceeds its bound by chance.
@@ -51,6 +52,11 @@ NULL_POWER = {'null=0.05:2:5000:2000': 95, 'null=0.05:10:5000:2000': 95, 'nulls=
 SLIGHT = 'shift=0.02:10:1000000:1000000'
 REAL = {}
 GROUPS = {'groups': 3, 'tenants': 10}      # WAY -> number of groups
+OPTIONS = {'units': ['unit']}              # WAY -> options that name the last columns
+UNIT_CELLS = ('customers2:4:800:800', 'customers5:4:2000:2000', 'customers20:4:8000:8000', 'customers20:20:8000:8000', 'days50:4:5000:3000',
+              'customers5:4:2000:500', 'customers20:4:8000:600', 'unequal:4:8000:8000', 'unequal:12:4000:2000', 'constant20:4:8000:8000',
+              'customers1:4:1000:1000')
+UNIT_POWER = {'unit_shift=0.5:4:8000:8000:units': 90, 'unit_shift=0.5:4:2000:2000:units': 55}
 
 
 # ---- laws: functions of (rng, d) that return a generator, a function of the number of rows ----
@@ -101,6 +107,39 @@ LAWS = {
 }
 
 
+# ---- laws of rows in units: columns, and the unit as the last column ----
+
+def in_units(sizes, level=1., noise=1.):
+    """Returns a law of rows with levels of their units: columns are normal, rounded, skewed and
+    with NULLs, in turn. sizes(rng, n): sizes of units of n rows or more."""
+    def law(rng, d):
+        def draw(n, shift=0.):
+            size = sizes(rng, n)
+            unit = np.repeat(np.arange(len(size)), size)[:n]
+            levels = level * rng.standard_normal((len(size), d))
+            levels[:, 0] += shift * level
+            x = levels[unit] + noise * rng.standard_normal((n, d))
+            x[:, 1::4] = np.round(x[:, 1::4])
+            x[:, 2::4] = np.exp(x[:, 2::4])
+            x[:, 3::4] = np.where(rng.standard_normal((len(size), d))[unit][:, 3::4] + noise * rng.standard_normal((n, d))[:, 3::4] > 1.5, np.nan, x[:, 3::4])
+            return np.column_stack([x, unit + rng.integers(1 << 40)])
+        return draw
+    return law
+
+
+def of_size(m):
+    return lambda rng, n: np.full(n // m + 1, m)
+
+
+UNITS = {
+    **{f'customers{m}': in_units(of_size(m)) for m in (1, 2, 5, 20)},
+    'days50': in_units(of_size(50), level=.5),
+    'constant20': in_units(of_size(20), noise=0.),
+    'unequal': in_units(lambda rng, n: np.ceil(5 * rng.lognormal(0, 1, n)).astype(int)),
+}
+LAWS.update(UNITS)
+
+
 # ---- changes: generators of training rows and of new rows, and the columns that change ----
 
 def changed(change, rng, d, size):
@@ -121,6 +160,9 @@ def changed(change, rng, d, size):
         return column(lambda x: x + size)
     if change == 'variance':
         return column(lambda x: x * np.sqrt(size))
+    if change == 'unit_shift':      # the levels of units of 20 rows, by `size` of their deviations
+        rows = UNITS['customers20'](rng, d)
+        return rows, lambda n: rows(n, size), one * 0
     if change in ('null', 'nulls'):     # one column, among others with no or 30 % NULLs, gets a share `size` of NULLs
         before = np.full(d, 0. if change == 'null' else .3)
         after = np.where(np.arange(d) == one[0], size, before)
@@ -192,11 +234,14 @@ class Session:
     def train(self, x, way, seed):
         self.ask('SELECT count(drop_model(model)) FROM models WHERE model = %s', self.name)
         self.copy('trained', x, way)
-        features = [f'c{j}' for j in range(x.shape[1])] if in_columns(x) else 'x'
+        extra = OPTIONS.get(way, [])
+        d = x.shape[1] - len(extra)
+        features = [f'c{j}' for j in range(d)] if in_columns(x) else 'x'
         more = ', "group_by": "part"' if way in GROUPS else ', "live": true' if way == 'live' else ''
+        more += ''.join(f', "{option}": "c{d + i}"' for i, option in enumerate(extra))
         if way == 'live':
             self.cursor.execute('ALTER TABLE trained SET LOGGED')
-        self.ask('SELECT train(%s, %s, %s, %s, %s, %s)', self.name, 'trained', features, 2 if in_columns(x) and x.shape[1] == 1 else 5, 'compressive' if way == 'compressive' else 'kmeans',
+        self.ask('SELECT train(%s, %s, %s, %s, %s, %s)', self.name, 'trained', features, 2 if in_columns(x) and d == 1 else 5, 'compressive' if way == 'compressive' else 'kmeans',
                  f'{{"quiet": true, "seed": {seed}{more}}}')
 
     def drift(self, y, way):
@@ -224,7 +269,7 @@ def measure(text, trainings, draws):
     for seed in range(trainings):
         x, drawn, columns = rows_of(text, seed, draws)
         session.train(x, way, seed)
-        names = {f'c{j} is NULL' if in_columns(x) else f'x[{j + 1}]' for j in columns}
+        names = {f'x[{j + 1}]' if not in_columns(x) else f'c{j}' if way in OPTIONS else f'c{j} is NULL' for j in columns}
         results += [(p, effect, verdict, any(one in name for one in names)) for y in drawn for p, effect, verdict, name in session.drift(y, way)]
     return results
 
@@ -256,7 +301,7 @@ def kept(text, f):
     if text == SLIGHT:
         return f['p < .01'] == 1 and f['drifted'] == 0
     if '=' in text:
-        return 100 * f['p < .01'] >= (POWER | NULL_POWER).get(text, 0)
+        return 100 * f['p < .01'] >= (POWER | NULL_POWER | UNIT_POWER).get(text, 0)
     return f['p < .01'] <= .04 and f['p < .05'] <= .09
 
 
@@ -292,8 +337,10 @@ def cells(arguments):
     for name, x in REAL.items():
         n1, n2 = (10000, 5000) if len(x) >= 15000 else (len(x) // 2, len(x) // 2)
         yield f'real/{name}:{x.shape[1]}:{n1}:{n2}'
+    yield from (f'{cell}:units' for cell in UNIT_CELLS)
     yield from POWER
     yield from NULL_POWER
+    yield from UNIT_POWER
     yield from (f'{cell}:sketch' for cell in POWER)
     yield SLIGHT
 

@@ -24,6 +24,7 @@ INSERT INTO given VALUES
     ('replace', '{"replace": true}', '{}'),
     ('frozen', '{"frozen": true, "relation": "later"}', '{"relation": "later"}'),
     ('group_by', '{"group_by": "g"}', '{}'),
+    ('unit', '{"unit": "id"}', '{}'),
     ('where', '{"where": "a > 30"}', '{}'),
     ('row_weight', '{"row_weight": "id"}', '{}'),
     ('since', '{"since": {"where": "a > 30"}}', '{}'),

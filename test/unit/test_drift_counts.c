@@ -62,6 +62,13 @@ test_exact(void)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		CHECK(fabs(exp(fc_hypergeometric_log_p(known[i][0], known[i][1], known[i][2], known[i][3])) / known[i][4] - 1) < 1e-8, "known %zu: %.12g", i,
 			  exp(fc_hypergeometric_log_p(known[i][0], known[i][1], known[i][2], known[i][3])));
+	/* shares that are equal but for the rounding of counts that are not whole */
+	for (int i = 1; i < 1000; i++)
+		CHECK(fc_hypergeometric_log_p(i / 7.3, 3 * i / 7.3, i / 3.1, 3 * i / 3.1) > -0.1, "equal shares differ");
+	for (double square = 0.1; square < 20; square *= 3)
+		CHECK(fc_student_square(square, 30) < square && fc_student_square(square, INFINITY) == square, "%g", fc_student_square(square, 30));
+	/* two-sided p-value 0.01 of Student's t with 20 degrees of freedom */
+	CHECK(fabs(exp(fc_normal_log_p(sqrt(fc_student_square(2.845340 * 2.845340, 20)))) - 0.01) < 1e-4, "the tail of Student's t is wrong");
 	CHECK(fc_hypergeometric_log_p(0, 0x1p40, 0x1p40, 0x1p40) < -7e11, "the p-value of the largest counts is wrong");
 	CHECK(fabs(fc_two_counts_deviance(300, 1000, 300, 1000)) < 1e-9 && fc_two_counts_deviance(0, 10, 10, 10) > 13, "the deviance is wrong");
 }

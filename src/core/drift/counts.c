@@ -53,9 +53,21 @@ fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags)
 	size_t		words = ((flags & FC_DRIFT_UNPACKED)
 						 ? 2 * FC_DRIFT_LANES(fc_drift_bits(counts))
 						 : 0);
+	size_t units = ((flags & FC_DRIFT_UNITS)
+					? sizeof(fc_drift_units) +
+					(fc_drift_statistics(counts) + 1) / 2 * 2 * sizeof(float)
+					: 0);
 
-	return sizeof(fc_drift_counts) + numbers_size(counts, flags) +
-		words * sizeof(uint32_t);
+	return sizeof(fc_drift_counts) + numbers_size(counts, flags) + units +
+				words * sizeof(uint32_t);
+}
+
+fc_drift_units *
+fc_drift_units_of(const fc_drift_counts *counts)
+{
+	return (counts->flags & FC_DRIFT_UNITS)
+		? (fc_drift_units *) ((char *) (counts + 1) + numbers_size(counts, counts->flags))
+		: NULL;
 }
 
 size_t
@@ -96,7 +108,8 @@ fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 {
 	size_t		numbers = fc_drift_numbers(source);
 
-	FC_ASSERT(source->pending == 0);
+	FC_ASSERT(source->pending == 0 &&
+			  (flags & (FC_DRIFT_UNITS | FC_DRIFT_UNPACKED)) != (FC_DRIFT_UNITS | FC_DRIFT_UNPACKED));
 	if (!(flags & FC_DRIFT_WIDE) && source->rows > FC_DRIFT_MAX_NARROW)
 		return FC_EOVERFLOW;
 	memset(target, 0, fc_drift_counts_size(source, flags));
@@ -144,10 +157,36 @@ check_numbers(const fc_drift_counts *counts)
 	return FC_OK;
 }
 
+/* Checks that the units, if there are any, have finite numbers from 0 on. */
+static fc_status
+check_units(const fc_drift_counts *counts)
+{
+	const fc_drift_units *units = fc_drift_units_of(counts);
+	const double *number = units == NULL ? NULL : &units->rows;
+	const float *between = units == NULL ? NULL : fc_drift_between(units);
+	size_t		statistics = fc_drift_statistics(counts);
+
+	if (units == NULL)
+		return FC_OK;
+	if (units->units <1 || !isfinite(units->wave_excess))
+		return FC_EFORMAT;
+	for (int i = 0; i < 3; i++)
+		if (!(isfinite(number[i]) && number[i] > 0))
+			return FC_EFORMAT;
+	if (!(isfinite(units->wave_square) && units->wave_square >= 0 &&
+		  isfinite(units->wave_cube) && units->wave_cube >= 0))
+		return FC_EFORMAT;
+	for (size_t i = 0; i < statistics; i++)
+		if (!(isfinite(between[i]) && between[i] >= 0))
+			return FC_EFORMAT;
+	return statistics % 2 == 0 || between[statistics] == 0 ? FC_OK : FC_EFORMAT;
+}
+
 fc_status
 fc_drift_counts_check(const void *bytes, size_t size)
 {
 	const fc_drift_counts *counts = bytes;
+	size_t		used;
 
 	if (size < sizeof(fc_drift_counts) || counts->version != FC_DRIFT_VERSION ||
 		counts->padding != 0 || counts->pending != 0 || counts->dim < 1 ||
@@ -158,12 +197,13 @@ fc_drift_counts_check(const void *bytes, size_t size)
 		counts->flags != fc_drift_packed_flags(counts) ||
 		!fc_zero_padding((const char *) counts->reserved,
 						 (const char *) (counts + 1)) ||
-		fc_drift_counts_size(counts, counts->flags) != size ||
-		!fc_zero_padding((const char *) (counts + 1) +
-						 fc_drift_numbers(counts) *
-						 ((counts->flags & FC_DRIFT_WIDE) ? sizeof(uint64_t)
-						  : sizeof(uint32_t)),
-						 (const char *) bytes + size))
+		fc_drift_counts_size(counts, counts->flags) != size)
+		return FC_EFORMAT;
+	used = fc_drift_numbers(counts) *
+		((counts->flags & FC_DRIFT_WIDE) ? sizeof(uint64_t) : sizeof(uint32_t));
+	if (!fc_zero_padding((const char *) (counts + 1) + used,
+						 (const char *) (counts + 1) + numbers_size(counts, counts->flags)) ||
+		check_units(counts) != FC_OK)
 		return FC_EFORMAT;
 	return check_numbers(counts);
 }
@@ -243,7 +283,8 @@ fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source,
 	size_t		numbers;
 	int64_t		rows = target->rows + sign * source->rows;
 
-	FC_ASSERT(target->pending == 0 && source->pending == 0);
+	FC_ASSERT(target->pending == 0 && source->pending == 0 &&
+			  !(target->flags & FC_DRIFT_UNITS));
 	if (target->digest[0] != source->digest[0] ||
 		target->digest[1] != source->digest[1] || target->dim != source->dim ||
 		target->plain != source->plain || target->far != source->far)

@@ -17,6 +17,10 @@
  *                                           table is NULL, in the last of its
  *                                           dimensions; 0 in others, and
  *                                           without FC_DRIFT_NULLS
+ * and, only with FC_DRIFT_UNITS, which stored values may have:
+ *     fc_drift_units
+ *     float    between[fc_drift_statistics]     variances between units
+ *                                           (units.h)
  * and, only with FC_DRIFT_UNPACKED (an aggregate state), the bits of the
  * pending rows, whose pairs are counted in batches:
  *     uint32 words[2 * FC_DRIFT_LANES(bits)]    bit i of a word: row i in the
@@ -38,6 +42,9 @@
 
 /* Flag of counts of rows whose NULLs were known, and counted. */
 #define FC_DRIFT_NULLS	0x04
+
+/* Flag of counts of rows that are grouped in units. */
+#define FC_DRIFT_UNITS	0x08
 
 /*
  * Number of rows per batch. A batch has two 32-bit words for each bit of a
@@ -70,6 +77,28 @@ typedef struct fc_drift_counts
 	uint64_t	reserved[4];	/* always 0 */
 } fc_drift_counts;
 
+/* What is known of the units of counted rows, and of sketched ones (units.h). */
+typedef struct fc_drift_units
+{
+	int64_t units;				/* number of units */
+	double		rows;			/* number of rows */
+
+	/*
+	 * sum over units of the squared share of the rows, the inverse of the
+	 * effective number of units
+	 */
+	double		square;
+	double		parts;			/* effective number of parts */
+
+	/*
+	 * what the mean of the MMD^2 of waves exceeds the mean for independent
+	 * rows by; tr V^2 and tr V^3, V the covariance matrix of the mean waves
+	 */
+	double		wave_excess;
+	double		wave_square;
+	double		wave_cube;
+} fc_drift_units;
+
 static inline size_t
 fc_drift_bits(const fc_drift_counts *counts)
 {
@@ -95,6 +124,27 @@ static inline size_t
 fc_drift_numbers(const fc_drift_counts *counts)
 {
 	return fc_drift_values(counts) + counts->dim;
+}
+
+/*
+ * Returns the number of statistics whose variances between units are stored:
+ * cumulative cells, rows with both bits of pairs and NULLs, in the places of
+ * these counts; then rows with one bit of pairs, ranks and means of columns.
+ */
+static inline size_t
+fc_drift_statistics(const fc_drift_counts *counts)
+{
+	return fc_drift_numbers(counts) + fc_drift_pairs(fc_drift_bits(counts)) +
+		2 * (size_t) counts->dim;
+}
+
+/* Returns the units of packed counts; NULL if rows were not in units. */
+fc_drift_units *fc_drift_units_of(const fc_drift_counts *counts);
+
+static inline float *
+fc_drift_between(const fc_drift_units *units)
+{
+	return (float *) (units +1);
 }
 
 static inline uint64_t
@@ -128,8 +178,9 @@ void		fc_drift_fold(fc_drift_counts *counts);
 
 /*
  * Copies counts with other flags, apart from FC_DRIFT_NULLS, into
- * fc_drift_counts_size(source, flags) bytes; source must be folded. Returns
- * FC_EOVERFLOW if there are too many rows for 32 bits.
+ * fc_drift_counts_size(source, flags) bytes; source must be folded. With
+ * FC_DRIFT_UNITS, the units are 0. Returns FC_EOVERFLOW if there are too many
+ * rows for 32 bits.
  */
 fc_status	fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 							 fc_drift_counts *target);
@@ -145,12 +196,13 @@ fc_drift_width(int64_t rows)
 static inline uint8_t
 fc_drift_packed_flags(const fc_drift_counts *counts)
 {
-	return fc_drift_width(counts->rows) | (counts->flags & FC_DRIFT_NULLS);
+	return fc_drift_width(counts->rows) |
+		(counts->flags & (FC_DRIFT_NULLS | FC_DRIFT_UNITS));
 }
 
 /*
  * Adds sign * source (1 or -1) to target; both must be folded, and the
- * target wide enough for all rows. NULLs remain known only if they are known
+ * target wide enough for all rows and without FC_DRIFT_UNITS. NULLs remain known only if they are known
  * for the rows of both. Returns FC_EMISMATCH if the specs differ,
  * FC_ENEGATIVE if the target lacks rows to subtract, FC_EOVERFLOW if the
  * rows exceed the width.

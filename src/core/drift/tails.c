@@ -107,8 +107,8 @@ fc_hypergeometric_log_p(double c1, double n1, double c2, double n2)
 	double		term = 1.0;
 	double		sum = 1.0;
 
-	if (c2 * (n1 + n2) < t * n2)	/* the lower tail of c2 is the upper tail
-									 * of c1 */
+	if (c2 * n1 < c1 * n2)		/* the lower tail of c2 is the upper tail of
+								 * c1 */
 		return fc_hypergeometric_log_p(c2, n2, c1, n1);
 	for (double x = c2; x < fmin(t, n2) && term > NEGLIGIBLE * sum; x++)
 	{
@@ -158,4 +158,13 @@ fc_normal_quantile(double p)
 		z += step;
 	} while (step > QUANTILE_STEP);
 	return p < 0.5 ? -z : z;
+}
+
+double
+fc_student_square(double square, double freedom)
+{
+	double		factor = (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0);
+
+	return isinf(freedom) ? square
+		: factor * factor * freedom * log1p(square / freedom);
 }

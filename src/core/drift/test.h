@@ -51,6 +51,8 @@
  * T counts reaches by chance. The effect of ranks is
  *     sqrt(max(0, c (z^2 - 2 log T5))):
  * the shift of a normal column that changes its mean score as much.
+ * If rows are in units that are independent, numbers of rows are effective
+ * ones (units.h).
  */
 #ifndef FC_DRIFT_TEST_H
 #define FC_DRIFT_TEST_H
@@ -92,6 +94,8 @@ typedef struct fc_drift_sides
 
 typedef enum fc_verdict
 {
+	FC_VERDICT_TOO_FEW_UNITS,	/* a side has fewer than FC_DRIFT_MIN_PARTS
+								 * effective parts (units.h) */
 	FC_VERDICT_TOO_FEW,			/* fewer than FC_DRIFT_MIN_ROWS rows, or no
 								 * test set applies; or the p-value is not
 								 * below the threshold, but hidden is above

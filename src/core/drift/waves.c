@@ -4,6 +4,8 @@
  */
 #include "drift/waves.h"
 
+#include <float.h>
+
 #include "base/rng.h"
 #include "drift/internal.h"
 #include "numerics/dense.h"
@@ -267,6 +269,19 @@ fc_wave_tail(double excess, const fc_wave_null *null)
 	return fc_gamma_upper(0.5 * freedom, 0.5 * quantile);
 }
 
+/*
+ * Returns the tail of the law, corrected as the tail of a normal variable whose
+ * variance is estimated.
+ */
+static double
+tail_of_law(double excess, const fc_wave_law *law)
+{
+	double		p = fc_wave_tail(excess, &law->null);
+	double		z = p > DBL_MIN && p < 1.0 ? fc_normal_quantile(0.5 * p) : 0.0;
+
+	return z < 0 ? exp(fc_normal_log_p(sqrt(fc_student_square(z * z, law->freedom)))) : p;
+}
+
 /* ---- how large a change is ---- */
 
 double
@@ -317,7 +332,8 @@ fc_wave_response(const fc_sketch_view *training, fc_arena *arena)
 
 void
 fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows,
-				const fc_wave_null *null, fc_arena *arena, fc_wave_test *test)
+				const fc_wave_null *null, const fc_wave_law *law, fc_arena *arena,
+				fc_wave_test *test)
 {
 	double		mean;
 	double		c;
@@ -335,9 +351,12 @@ fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows,
 	mean = fc_wave_response(training, arena);
 	test->rows = fmin(effective_rows(training), effective_rows(rows));
 	c = 1.0 / effective_rows(training) + 1.0 / effective_rows(rows);
-	test->null_sd = c * sqrt(2.0 * null->square);
+	if (law != NULL)
+		test->mmd2 -= law->excess;
+	test->null_sd = law != NULL ? sqrt(2.0 * law->null.square) : c * sqrt(2.0 * null->square);
 	test->p_value = trace(training) < MIN_TRACE
 		? 1.0
+		: law != NULL ? tail_of_law(test->mmd2, law)
 		: fc_wave_tail(test->mmd2 / c, null);
 	test->size = sqrt(fmax(test->mmd2, 0.0) / fmax(mean, 1e-30));
 	test->hidden = sqrt(CHANCE_DEVIATIONS * test->null_sd / fmax(mean, 1e-30));

@@ -75,16 +75,31 @@ typedef struct fc_wave_test
 } fc_wave_test;
 
 /*
+ * Law of the difference of the mean waves of two sets of rows that are not
+ * independent, if nothing has changed.
+ */
+typedef struct fc_wave_law
+{
+	double		excess;			/* mean of the unbiased MMD^2 */
+	fc_wave_null null;			/* traces of powers of the covariance matrix
+								 * of the difference */
+	double		freedom;		/* degrees of freedom from which `null` is
+								 * estimated */
+} fc_wave_law;
+
+/*
  * Compares folded sketches of one spec without a basis; the first five
  * fields are NaN if a side has fewer than two rows. A shift of one column by h
  * standard deviations changes the sketch, on average over the columns, by
  *     MMD^2 = h^2 / d mean_j(a_j sum_i omega_ji^2 s_i^2)
  * where a_j is |z_j|^2 of the training rows, corrected for sampling noise. s_i
  * is the scale of the spec or, if the spec has no scale, the standard
- * deviation of the training rows.
+ * deviation of the training rows. law is NULL if rows are independent; `null`
+ * is then the covariance matrix of a row.
  */
 void		fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows,
-							const fc_wave_null *null, fc_arena *arena, fc_wave_test *test);
+							const fc_wave_null *null, const fc_wave_law *law, fc_arena *arena,
+							fc_wave_test *test);
 
 /*
  * Returns P(sum lambda_i chi^2_1 >= mean + excess), approximated by a gamma

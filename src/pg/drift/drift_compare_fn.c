@@ -128,8 +128,7 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 
 /* ---- the test ---- */
 
-/* Returns the values that stand in for NULLs in the columns of an encoder. */
-static fc_drift_fill *
+fc_drift_fill *
 fill_of_encoder(const fc_encoder_header *encoder, const fc_drift_spec *spec)
 {
 	fc_encoder	view;
@@ -210,6 +209,7 @@ threshold_argument(FunctionCallInfo fcinfo, int n)
 }
 
 static const char *const verdicts[] = {
+	[FC_VERDICT_TOO_FEW_UNITS] = "too few units",
 	[FC_VERDICT_TOO_FEW] = "too few rows",
 	[FC_VERDICT_NONE] = "none",
 	[FC_VERDICT_SLIGHT] = "slight",

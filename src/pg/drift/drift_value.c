@@ -4,7 +4,9 @@
 #include "postgres.h"
 
 #include "utils/memutils.h"
+#include "utils/typcache.h"
 
+#include "base/rng.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
@@ -63,6 +65,42 @@ Datum
 fastclust_counts_nulls(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(DRIFT_COUNTS_ARG(0)->flags & FC_DRIFT_NULLS);
+}
+
+/* Takes (counts). Returns the number of units; NULL if rows were not in units. */
+PG_FUNCTION_INFO_V1(fastclust_unit_count);
+Datum
+fastclust_unit_count(PG_FUNCTION_ARGS)
+{
+	const fc_drift_units *units = fc_drift_units_of(DRIFT_COUNTS_ARG(0));
+
+	if (units == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_INT64(units->units);
+}
+
+/*
+ * Takes (unit, key). Returns the part of the units in which a row is counted,
+ * from 0, by a hash of its unit or, if that is NULL, by its key.
+ */
+PG_FUNCTION_INFO_V1(fastclust_unit_part);
+Datum
+fastclust_unit_part(PG_FUNCTION_ARGS)
+{
+	TypeCacheEntry *type = fcinfo->flinfo->fn_extra;
+	uint64		hash;
+
+	if (type == NULL)
+		fcinfo->flinfo->fn_extra = type =
+			lookup_type_cache(get_fn_expr_argtype(fcinfo->flinfo, 0),
+							  TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+	if (PG_ARGISNULL(0))
+		hash = (uint64) PG_GETARG_INT64(1);
+	else
+		hash = DatumGetUInt64(FunctionCall2Coll(&type->hash_extended_proc_finfo,
+												PG_GET_COLLATION(), PG_GETARG_DATUM(0),
+												Int64GetDatum(0)));
+	PG_RETURN_INT32((int32) (fc_hash_words(0, hash, 0, 0) % FC_DRIFT_PARTS));
 }
 
 /* ---- specs prepared ---- */
@@ -129,7 +167,7 @@ drift_counts_unpack(fc_drift_counts *counts)
 {
 	return (counts->flags & FC_DRIFT_UNPACKED)
 		? counts
-		: converted(counts, counts->flags | FC_DRIFT_UNPACKED);
+		: converted(counts, (counts->flags & ~FC_DRIFT_UNITS) | FC_DRIFT_UNPACKED);
 }
 
 fc_drift_counts *
@@ -188,6 +226,8 @@ drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source,
 	fc_status	status;
 
 	fc_drift_fold(target);
+	if (target->flags & FC_DRIFT_UNITS)
+		target = converted(target, target->flags & ~FC_DRIFT_UNITS);
 	if (fc_drift_width(rows) && !(target->flags & FC_DRIFT_WIDE))
 		target = converted(target, target->flags | FC_DRIFT_WIDE);
 	status = fc_drift_combine(target, source, sign);
@@ -198,4 +238,17 @@ drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source,
 		reject_negative_counts();
 	check_status(status);
 	return target;
+}
+
+fc_drift_counts *
+counts_with_units(const fc_drift_parts *parts)
+{
+	const fc_drift_counts *all = parts->all;
+	fc_arena	arena = make_arena("the variances between units");
+	fc_drift_counts *counts = converted(all, all->flags | FC_DRIFT_UNITS);
+
+	fc_drift_count_units(parts, &arena, counts);
+	release_arena(&arena);
+	Assert(fc_drift_counts_check(counts, VARSIZE(counts)) == FC_OK);
+	return counts;
 }

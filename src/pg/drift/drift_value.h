@@ -2,7 +2,8 @@
 #ifndef FASTCLUST_DRIFT_VALUE_H
 #define FASTCLUST_DRIFT_VALUE_H
 
-#include "drift/counts.h"
+#include "drift/units.h"
+#include "encode/encoder.h"
 #include "numerics/weighted_rows.h"
 #include "pg/base/values.h"
 #include "sketch/spec.h"
@@ -70,6 +71,13 @@ extern fc_drift_counts *drift_counts_add_row(const fc_drift_prepared *prepared,
 extern fc_drift_counts *drift_counts_combined(fc_drift_counts *target,
 											  const fc_drift_counts *source,
 											  int sign);
+
+/* Returns the values that stand in for NULLs in the columns of an encoder. */
+extern fc_drift_fill *fill_of_encoder(const fc_encoder_header *encoder,
+									  const fc_drift_spec *spec);
+
+/* Returns parts->all, which is packed, with its units. */
+extern fc_drift_counts *counts_with_units(const fc_drift_parts *parts);
 
 /* Raises the error for counts that would become negative. */
 extern void reject_negative_counts(void) __attribute__((noreturn));

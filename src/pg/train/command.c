@@ -475,6 +475,11 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version,
 					   version->sketch != NULL
 					   ? (long long) ((fc_sketch *) version->sketch)->count
 					   : 0));
+	else if (strcmp(verdict, "too few units") == 0)
+		ereport(WARNING,
+				errmsg("too few units to detect drift of model \"%s\"", version->model),
+				errdetail("There should be 30 units or more in the training and in %s, without one that has most rows.",
+						  relation));
 	else if (!quiet)
 		ereport(NOTICE,
 				errmsg("model \"%s\" version %d: drift %s, effect %s, p = %s for %lld rows",

@@ -117,6 +117,10 @@ check_live(const training *t)
 
 	if (t->options->live.follow != LIVE_ON)
 		return;
+	if (t->options->unit != NULL)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("option \"unit\" cannot be used with a live sketch, which adds rows one by one"),
+				errhint("Train without option \"live\"."));
 	if (t->method == METHOD_DENSITY && source->group_by != NULL)
 		reject_with_method(t->method,
 						   "cannot be live with groups: a live sketch keeps its micro-clusters as groups",

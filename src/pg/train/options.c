@@ -102,6 +102,11 @@ static const training_option training_options[] = {
 		"a column; each of its values gets its own clusters"}
 	},
 	{
+		FOR_BOTH, AT(unit),
+		{"unit", OPTION_TEXT, NULL, 0, 0, NULL,
+		"a column, such as the customer: rows with one value of it are not independent"}
+	},
+	{
 		ANY_FUNCTION, AT(where), {
 			"where", OPTION_TEXT, NULL, 0, 0, NULL,
 			"a condition: only rows for which it is true are used, also by retrain and drift"
@@ -268,10 +273,9 @@ static const training_option training_options[] = {
 		}
 	},
 	{
-		ANY_TRAINING, AT(align), {
-			"align", OPTION_BOOL, NULL, 0, 0, "true",
-			"similar clusters of different groups get the same number"
-		}
+		ANY_TRAINING, AT(align),
+		{"align", OPTION_BOOL, NULL, 0, 0, "true",
+		"similar clusters of different groups get the same number"}
 	},
 	{
 		ANY_TRAINING, AT(pinned), {
@@ -406,16 +410,14 @@ static const training_option training_options[] = {
 		{"keep", OPTION_WHOLE, NULL, 0, 1e6, "5", "number of old versions to keep"}
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(activate), {
-			"activate", OPTION_BOOL, NULL, 0, 0, "true",
-			"predict uses the new version after the commit; false: only after use_version"
-		}
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(activate),
+		{"activate", OPTION_BOOL, NULL, 0, 0, "true",
+		"predict uses the new version after the commit; false: only after use_version"}
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(nowait), {
-			"nowait", OPTION_BOOL, NULL, 0, 0, "false",
-			"fail at once when another session trains the model"
-		}
+		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(nowait),
+		{"nowait", OPTION_BOOL, NULL, 0, 0, "false",
+		"fail at once when another session trains the model"}
 	},
 	{
 		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(quiet), {
@@ -441,10 +443,9 @@ static const training_option training_options[] = {
 		"add a column cluster_name with the names of model_clusters"}
 	},
 	{
-		FOR_WRITE_LABELS, AT(distance), {
-			"distance", OPTION_BOOL, NULL, 0, 0, "false",
-			"add a column distance with the values of predict_distance"
-		}
+		FOR_WRITE_LABELS, AT(distance),
+		{"distance", OPTION_BOOL, NULL, 0, 0, "false",
+		"add a column distance with the values of predict_distance"}
 	},
 	{
 		FOR_WRITE_LABELS, 0,

@@ -91,6 +91,7 @@ typedef struct train_options
 	/* options of the rows */
 	char	   *relation;
 	char	   *group_by;
+	char	   *unit;
 	char	   *where;
 	char	   *row_weight;
 	bool		since_given;	/* true if option "since" is given, also as

@@ -29,6 +29,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
@@ -608,6 +609,21 @@ fastclust_row_weight(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(weight);
 }
 
+/* Raises an error if values of the unit's column cannot be told apart. */
+static void
+check_unit(const train_source *source)
+{
+	Oid			type = column_type(source->id, source->unit);
+
+	if (!OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc))
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_FUNCTION),
+				errmsg("column \"%s\" of type %s cannot be a unit", source->unit,
+					   format_type_be(type)),
+				errdetail("The type has no hash function."),
+				errhint("Train on a view with a column of another type, such as %s::text.",
+						quote_identifier(source->unit)));
+}
+
 void
 add_options(train_source *source, const train_options *options)
 {
@@ -623,6 +639,9 @@ add_options(train_source *source, const train_options *options)
 		source->filter = both(source->filter,
 							  window_condition(source->id, source->relation,
 											   options->since));
+	source->unit = options->unit;
+	if (source->unit != NULL)
+		check_unit(source);
 	if (source->is_vector && options->encoder != NULL)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"encoder\" is for a list of columns, not for the vectors of column \"%s\"",

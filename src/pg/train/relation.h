@@ -30,6 +30,8 @@ typedef struct train_source
 	bool		array;			/* true if the vector's type is an array */
 	bool		sparse;			/* true if the vector's type is sparsevec */
 	char	   *group_by;		/* grouping column; NULL without groups */
+	char	   *unit;			/* column whose values are the units of rows;
+								 * NULL: rows are independent */
 	group_type	grouping;		/* type of the grouping column */
 	const char *model;			/* model whose groups the values name, because
 								 * its column had another type; NULL: texts of

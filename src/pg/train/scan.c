@@ -182,21 +182,27 @@ estimated_groups(const training *t, Size wanted)
 	return (double) Max(1, groups);
 }
 
-/* Sets work_mem to a quarter of the memory budget, but at least 64 MB. */
-int
-enter_grouping(const training *t, bool sparse)
+void
+set_hashing(void)
 {
-	int			nest = NewGUCNestLevel();
 	char		memory[32];
 
-	if (t->source.group_by == NULL)
-		return nest;
 	snprintf(memory, sizeof(memory), "%dkB",
 			 Max(65536, fastclust_memory_budget / 4));
 	set_config_option("work_mem", memory, PGC_USERSET, PGC_S_SESSION,
 					  GUC_ACTION_SAVE, true, 0, false);
 	set_config_option("enable_sort", "off", PGC_USERSET, PGC_S_SESSION,
 					  GUC_ACTION_SAVE, true, 0, false);
+}
+
+int
+enter_grouping(const training *t, bool sparse)
+{
+	int			nest = NewGUCNestLevel();
+
+	if (t->source.group_by == NULL)
+		return nest;
+	set_hashing();
 	if (sparse)
 		set_config_option("max_parallel_workers_per_gather", "0", PGC_USERSET,
 						  PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);

@@ -23,6 +23,12 @@ extern double estimated_groups(const training *t, Size wanted);
 extern int	sketched_share(const training *t, double groups);
 
 /*
+ * Sets the GUCs for a hashed GROUP BY: work_mem is a quarter of the memory
+ * budget, but at least 64 MB.
+ */
+extern void set_hashing(void);
+
+/*
  * Sets the GUCs for a hashed GROUP BY, without workers if groups are sparse;
  * returns the nest level for AtEOXact_GUC.
  */

@@ -105,6 +105,27 @@ append_rows_from(StringInfo query, const train_source *source, double wanted,
 						 1);
 }
 
+/* Returns the call of scan_agg for the rows of a source. */
+static char *
+scan_call(const train_source *source, bool keyed)
+{
+	return psprintf("%s(%s, %s, %s%s%s)",
+					sums_on_shards(source) ? "fastclust_internal.sum"
+					: "scan_agg",
+					source->planned
+					? psprintf("group_plan($1, $2, $3, %s)",
+							   group_key(source))
+					: "$1",
+					keyed ? row_key(source) : "NULL",
+					source->weight != NULL ? source->weight : "",
+					source->weight != NULL ? ", " : "",
+					source->is_vector ? source->raw
+					: source->feature_count > MAX_CELLS
+					? "t.*"
+					: listed("t", source->features,
+							 source->feature_count));
+}
+
 /*
  * Returns a query whose rows are (value, packed state).
  *
@@ -120,21 +141,7 @@ scan_query(const train_source *source, const char *value, const char *group,
 		   double estimate, int64 seed)
 {
 	StringInfoData query;
-	char	   *scan = psprintf("%s(%s, %s, %s%s%s)",
-								sums_on_shards(source) ? "fastclust_internal.sum"
-								: "scan_agg",
-								source->planned
-								? psprintf("group_plan($1, $2, $3, %s)",
-										   group_key(source))
-								: "$1",
-								keyed ? row_key(source) : "NULL",
-								source->weight != NULL ? source->weight : "",
-								source->weight != NULL ? ", " : "",
-								source->is_vector ? source->raw
-								: source->feature_count > MAX_CELLS
-								? "t.*"
-								: listed("t", source->features,
-										 source->feature_count));
+	char	   *scan = scan_call(source, keyed);
 
 	initStringInfo(&query);
 	if (source->leaf_count > 0)
@@ -203,6 +210,60 @@ bucket_scan_text(const train_source *source, const char *column, bool keyed)
 					: "q.value::text",
 					scan_query(source, value, group, keyed, "q.value", "1",
 							   INFINITY, 0, 0));
+}
+
+/*
+ * Returns the rows of the source or of all its leaves, grouped by a value and
+ * by another expression: (value, other, result).
+ */
+static char *
+grouped_rows(const train_source *source, const char *value, const char *other,
+			 const char *result)
+{
+	StringInfoData query;
+
+	initStringInfo(&query);
+	for (int i = 0; i < Max(1, source->leaf_count); i++)
+	{
+		appendStringInfo(&query, "%sSELECT %s AS value, %s AS other, %s AS result ",
+						 i > 0 ? " UNION ALL " : "", value, other, result);
+		append_rows_from(&query, source, INFINITY, 0, 0,
+						 source->leaf_count > 0 ? leaf_name(source->leaves[i]) : NULL);
+		appendStringInfoString(&query, " GROUP BY 1, 2");
+	}
+	return query.data;
+}
+
+char *
+unit_scan_text(const train_source *source, const char *column)
+{
+	char	   *value = column == NULL ? NULL : psprintf("t.%s", quote_identifier(column));
+	char	   *shown = "q.value::text";
+
+	/* groups whose texts name them are grouped by their texts */
+	if (column != NULL && source->group_by != NULL && has_loose_groups(source))
+		shown = text_of_values(source, "q.value");
+	else if (column != NULL && source->group_by != NULL)
+		value = source->group_value;
+	else if (column == NULL)
+		value = "''::text";
+	return psprintf("SELECT s.shown, s.states, s.parts, u.units, u.n, u.squares"
+					" FROM (SELECT q.value, %s AS shown, array_agg(q.result) AS states,"
+					" array_agg(q.other) AS parts FROM (%s) q GROUP BY q.value) s"
+					" JOIN (SELECT q.value, sum(CASE WHEN q.other IS NULL THEN q.n ELSE 1 END)::bigint"
+					" AS units, sum(q.n)::float8 AS n,"
+					" sum(CASE WHEN q.other IS NULL THEN q.n ELSE q.n * q.n END)::float8 AS squares"
+					" FROM (SELECT q.value, q.other, sum(q.result)::float8 AS n"
+					" FROM (%s) q GROUP BY 1, 2) q GROUP BY 1) u"
+					" ON u.value IS NOT DISTINCT FROM s.value ORDER BY s.value",
+					shown,
+					grouped_rows(source, value,
+								 psprintf("unit_part(t.%s, %s)", quote_identifier(source->unit),
+										  row_key(source)),
+								 scan_call(source, true)),
+					grouped_rows(source, value,
+								 psprintf("t.%s", quote_identifier(source->unit)),
+								 "count(*)"));
 }
 
 int

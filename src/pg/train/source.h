@@ -51,6 +51,14 @@ rows_to_read(const train_source *source, double wanted)
 	return source->weight != NULL ? INFINITY : wanted;
 }
 
+/*
+ * Returns the query of a scan with plan $1 of rows in units. Its rows are
+ * (value as text, packed states of parts, their numbers, units, rows, sum of
+ * the squared rows of units): one row for each value of a column, or a single
+ * row if column is NULL. A row without a unit is a unit.
+ */
+extern char *unit_scan_text(const train_source *source, const char *column);
+
 extern int	scan_flags(const train_source *source);
 
 /*

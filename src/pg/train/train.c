@@ -28,6 +28,7 @@
 #include "pg/train/spec.h"
 #include "pg/train/store.h"
 #include "pg/train/train.h"
+#include "pg/train/units.h"
 #include "pg/train/warnings.h"
 
 /*
@@ -598,6 +599,7 @@ train_rows(training *t)
 		find_group_candidates(t);
 	begun = begin_step(t, "sketch");
 	fits = scan_fits(t, sample, &count);
+	count_units(t, fits, count);
 	log_step(t, "sketch", begun, NAN, NULL);
 	fit_groups(t, fits, count);
 	scans = planned_scans(t, fits, count);

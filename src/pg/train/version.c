@@ -24,6 +24,7 @@
 #include "pg/train/scan.h"
 #include "pg/train/scan_result.h"
 #include "pg/train/source.h"
+#include "pg/train/units.h"
 #include "pg/train/version.h"
 
 /*
@@ -354,25 +355,38 @@ static bool
 put_sketches(FunctionCallInfo fcinfo, const training *t, const stored_version *version,
 			 const scan_request *request, const char *column, int64 min)
 {
+	bool units = t->source.unit != NULL;
+	const char *columns = units ? "states, parts, units, n, squares" : "scan";
 	query_argument plan = {"scan_plan", plan_of_scan(t, &t->source, request)};
 	bool		enough = true;
-	char	   *query = bucket_scan_text(&t->source, column, request->share > 1);
+	char	   *query = units ? unit_scan_text(&t->source, column)
+	: bucket_scan_text(&t->source, column, request->share > 1);
 
 	if (column != NULL && has_loose_groups(&t->source))
-		query = psprintf("SELECT fastclust_internal.group_of(%s, %d, b.value), b.scan"
-						 " FROM (%s) b(value, scan)",
-						 quote_literal_cstr(version->model), version->version, query);
-	run_query(query, 1, &plan, scan_flags(&t->source) | QUERY_STABLE);
+		query = psprintf("SELECT fastclust_internal.group_of(%s, %d, b.value), %s"
+						 " FROM (%s) b(value, %s)",
+						 quote_literal_cstr(version->model), version->version, columns, query,
+						 columns);
+	if (units)
+		scan_units(t, request, query, QUERY_STABLE);
+	else
+		run_query(query, 1, &plan, scan_flags(&t->source) | QUERY_STABLE);
 	for (uint64 row = 0; row < SPI_processed && enough; row++)
 	{
 		scan_result result = {0};
 		Datum		values[4];
-		bool		nulls[4];
-		Datum		packed = query_value(row, 2, &nulls[3]);
+		bool		nulls[4] = {false};
 
 		values[0] = query_value(row, 1, &nulls[0]);
-		if (!nulls[3])
-			read_scan(packed, &result);
+		if (units)
+			read_units(t, request, row, &result);
+		else
+		{
+			Datum		packed = query_value(row, 2, &nulls[3]);
+
+			if (!nulls[3])
+				read_scan(packed, &result);
+		}
 		values[1] = PointerGetDatum(result.sketch);
 		values[2] = PointerGetDatum(result.counts);
 		values[3] = Int64GetDatum(result.n);

@@ -119,9 +119,10 @@ $$;
 -- the rows in the sketch.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch,
         counts drift_counts, threshold double precision DEFAULT 0.01,
-        min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision,
-        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint,
-        OUT effect double precision, OUT verdict text, OUT columns jsonb)
+        min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL,
+        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
+        OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
+        OUT verdict text, OUT columns jsonb, OUT units bigint[])
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     spec drift_spec := drift_spec_of(version);
@@ -133,7 +134,17 @@ BEGIN
                           version.version, version.model),
             HINT = 'Retrain the model on rows.';
     END IF;
+    IF version.options ? 'unit' AND version.drift_counts IS NOT NULL
+       AND unit_count(version.drift_counts) IS NULL THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format(
+                          'version %s of model "%s" was made from a sketch, which does not tell the units of its rows',
+                          version.version, version.model),
+            HINT = 'Retrain the model on rows.';
+    END IF;
     n := COALESCE(counted, row_count(s), 0);
+    units := array_remove(ARRAY[unit_count(version.drift_counts), unit_count(counts)], NULL);
+    units := CASE WHEN cardinality(units) = 2 THEN units END;
     SELECT t.mmd2, t.null_sd, t.p_value, t.effect, t.verdict
       INTO mmd2, null_sd, p_value, effect, verdict
       FROM drift_test(spec, CASE WHEN counts IS NOT NULL THEN version.drift_counts END,
@@ -291,7 +302,8 @@ CREATE FUNCTION fastclust_internal.drift_of_groups(stored stored_models,
         group_version stored_versions, relation regclass, since jsonb, OUT value text,
         OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
         OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
-        OUT verdict text, OUT columns jsonb, OUT compared stored_versions, OUT scanned regclass)
+        OUT verdict text, OUT columns jsonb, OUT units bigint[], OUT compared stored_versions,
+        OUT scanned regclass)
     RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT COALESCE(r.value, v.group_value), d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n,
@@ -299,7 +311,7 @@ CREATE FUNCTION fastclust_internal.drift_of_groups(stored stored_models,
            CASE WHEN v.group_value IS NULL THEN 'new group'
                 WHEN d.n = 0 THEN 'gone'
                 ELSE d.verdict END,
-           d.columns, v.group_version, r.scanned
+           d.columns, d.units, v.group_version, r.scanned
       FROM (SELECT c.* FROM compared_rows(stored, group_version, relation, stored.group_by, since) c
              WHERE c.value IS NOT NULL) r
       FULL JOIN (SELECT ROW(m.*)::stored_versions AS group_version, m.group_value
@@ -315,7 +327,7 @@ CREATE FUNCTION fastclust_internal.read_drift(model text, relation regclass, ske
         by name, version integer, since jsonb, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision,
         OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
-        OUT verdict text, OUT columns jsonb)
+        OUT verdict text, OUT columns jsonb, OUT units bigint[])
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 1 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -335,6 +347,10 @@ BEGIN
         RAISE feature_not_supported USING
             MESSAGE = 'each group is compared with its training rows, not with a baseline',
             HINT = 'Remove the key baseline from since.';
+    ELSIF $3 IS NOT NULL AND group_version.options ? 'unit' THEN
+        RAISE feature_not_supported USING
+            MESSAGE = format('a sketch does not tell the units of its rows, which option "unit" of model "%s" needs', $1),
+            HINT = 'Use drift(model, relation), which reads the units.';
     ELSIF $3 IS NOT NULL AND NOT has_all_dimensions(spec(group_version.training_sketch)) THEN
         RAISE feature_not_supported USING
             MESSAGE = format('a sketch alone does not show drift of model "%s"', $1),
@@ -352,7 +368,8 @@ BEGIN
                             THEN with_new_values(q.compared, q.scanned, q.columns,
                                                  CASE WHEN by_group THEN stored.group_by ELSE $4 END,
                                                  q.value)
-                        ELSE q.columns END
+                        ELSE q.columns END,
+                   q.units
               FROM (SELECT r.*, row_number() OVER () AS place
                       FROM drift_of_groups(stored, group_version, $2, recent) r
                      WHERE by_group
@@ -370,7 +387,7 @@ CREATE FUNCTION fastclust.drift(model text, relation regclass DEFAULT NULL,
         since jsonb DEFAULT NULL, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision,
         OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
-        OUT verdict text, OUT columns jsonb)
+        OUT verdict text, OUT columns jsonb, OUT units bigint[])
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_with_sketch' LANGUAGE C STABLE ROWS 1;
 COMMENT ON FUNCTION fastclust.drift IS

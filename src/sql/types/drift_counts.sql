@@ -49,6 +49,14 @@ CREATE FUNCTION fastclust_internal.changed_drift_counts(counts drift_counts, add
 CREATE FUNCTION fastclust_internal.counts_nulls(counts drift_counts) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_counts_nulls' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
+-- Returns the number of units of the rows, or NULL if rows were not counted in units.
+CREATE FUNCTION fastclust_internal.unit_count(counts drift_counts) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'fastclust_unit_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- Returns the part in which a row is counted, from 0, by a hash of its unit, or by its key if the
+-- unit is NULL.
+CREATE FUNCTION fastclust_internal.unit_part(unit "any", key bigint) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_unit_part' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
 -- Tests two sets of rows for drift, by their counts, their sketches, or both. With the encoder of
 -- their columns, NULLs are not compared as the values that stand in for them.
 CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_counts,

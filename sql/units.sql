@@ -1,0 +1,107 @@
+-- Rows of one unit, such as a customer, are not independent. With option unit, drift compares units.
+SET client_min_messages = warning;
+CREATE SCHEMA of_units;
+SET search_path = of_units, public, fastclust;
+-- A uniform number that depends on the row and a seed, so that every run is the same.
+CREATE FUNCTION uniform(i int, seed int) RETURNS float8 LANGUAGE sql IMMUTABLE AS
+    'SELECT (hashint8extended(i, seed) & 1048575) / 1048576.0';
+CREATE FUNCTION normal(i int, seed int) RETURNS float8 LANGUAGE sql IMMUTABLE AS
+    'SELECT sqrt(-2 * ln(uniform(i, seed) + 1e-7)) * cos(2 * pi() * uniform(i, seed + 1))';
+-- Customers with 20 rows each. The rows of a customer have a level of their own; `shift` is added
+-- to the levels, whose deviation is 1.
+CREATE FUNCTION customers(seed int, shift float8 DEFAULT 0, units int DEFAULT 400)
+    RETURNS TABLE (customer int, spent float8, age float8, kind text, home float8) LANGUAGE sql AS $$
+    SELECT u + 1000 * seed, shift + normal(u, seed) + normal(20 * u + i, seed + 2),
+           normal(u, seed + 4) + 0.5 * normal(20 * u + i, seed + 6),
+           (ARRAY['red', 'green', 'blue'])[1 + floor(3 * uniform(u, seed + 8))::int],
+           CASE WHEN uniform(u, seed + 10) > 0.1 THEN normal(20 * u + i, seed + 12) END
+      FROM generate_series(1, units) u, generate_series(1, 20) i
+$$;
+CREATE TABLE trained AS SELECT * FROM customers(100);
+SELECT train('rows', 'trained', '{spent,age,kind,home}', 3, options => '{"quiet": true}'),
+       train('units', 'trained', '{spent,age,kind,home}', 3, options => '{"quiet": true, "unit": "customer"}');
+
+-- Other customers of the same law: as rows they always drift; as units p < .05 in at most 3 of 20.
+CREATE TABLE others (LIKE trained);
+CREATE FUNCTION p_of(model text, seed int, shift float8 DEFAULT 0) RETURNS float8 LANGUAGE plpgsql AS $$
+BEGIN
+    TRUNCATE others;
+    INSERT INTO others SELECT * FROM customers(seed, shift);
+    RETURN (drift(model, 'others')).p_value;
+END
+$$;
+SELECT bool_and(p_of('rows', 1000 + 20 * i) < 1e-4) AS rows_drift,
+       count(*) FILTER (WHERE p_of('units', 1000 + 20 * i) < 0.05) <= 3 AS units_do_not
+  FROM generate_series(1, 20) i;
+
+-- A shift of half a deviation of the levels is found, and its column named first. A row's deviation
+-- is sqrt(2), so the effect is about 0.35.
+SELECT p_of('units', 2000, 0.5) < 0.01 AS found;
+SELECT verdict, abs(effect - 0.35) < 0.15 AS effect, columns -> 0 ->> 'name' AS column, units
+  FROM drift('units', 'others');
+
+-- Customers of the training among the new rows make p larger, never smaller.
+SELECT p_value > 0.9 AS conservative FROM drift('units', 'trained');
+
+-- Rows that are units of their own have the p-value of independent rows.
+ALTER TABLE trained ADD id int GENERATED ALWAYS AS IDENTITY;
+ALTER TABLE others ADD id int GENERATED ALWAYS AS IDENTITY;
+SELECT train('single', 'trained', '{spent,age,kind,home}', 3, options => '{"quiet": true, "unit": "id"}'),
+       train('rows', 'trained', '{spent,age,kind,home}', 3, options => '{"quiet": true}');
+SELECT a.verdict = b.verdict AS verdict, a.effect = b.effect AS effect, a.p_value = b.p_value AS p, a.units
+  FROM drift('single', 'others') a, drift('rows', 'others') b;
+
+-- The same result with and without workers, and for the rows in another order.
+CREATE TABLE turned AS SELECT customer, spent, age, kind, home FROM others ORDER BY md5(spent::text);
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT a = b AS same FROM drift('units', 'turned') a, drift('units', 'others') b;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+
+-- Too few units are no evidence, however many rows they have.
+CREATE TABLE few AS SELECT * FROM customers(3000, 3, 12);
+SELECT verdict, p_value, effect, n, units, columns FROM drift('units', 'few');
+SELECT retrain_if_drifted('units', options => '{"relation": "few"}');
+-- Nor is one unit that has most rows.
+INSERT INTO few SELECT c.customer + 100 * i, spent, age, kind, home FROM customers(3100, 0, 12) c, generate_series(1, 4) i;
+INSERT INTO few SELECT 1, spent, age, kind, home FROM customers(3200);
+SELECT verdict, units FROM drift('units', 'few');
+
+-- A row without a unit is a unit (here 80 rows, all of four customers); equal values are one unit, whatever their text.
+CREATE TABLE numbered AS
+SELECT CASE WHEN id % 100 = 0 THEN NULL WHEN id % 2 = 0 THEN customer::numeric ELSE customer + 0.00 END AS customer,
+       spent, age, kind, home
+  FROM trained;
+SELECT units FROM drift('units', 'numbered');
+
+-- Groups, and values of a column.
+ALTER TABLE trained ADD shop numeric;
+UPDATE trained SET shop = CASE WHEN customer % 2 = 0 THEN 1.0 ELSE 2 END;
+SELECT train('shops', 'trained', '{spent,age}', 3, options => '{"quiet": true, "unit": "customer", "group_by": "shop"}');
+SELECT value, verdict, units FROM drift('shops', by => 'group');
+SELECT value, n, units FROM drift('units', by => 'shop');
+SELECT verdict FROM drift('units', since => '{"where": "customer % 3 = 0", "baseline": {"where": "true"}}');
+
+-- A version keeps its units; counts with units survive as text, and sums of counts forget them.
+SELECT retrain('units', '{"quiet": true}');
+SELECT units FROM drift('units', 'others');
+SELECT retrain('units', '{"quiet": true, "unit": null}');
+SELECT units FROM drift('units', 'others');
+SELECT drift_counts::text::fastclust_internal.drift_counts::text = drift_counts::text AS same, fastclust_internal.unit_count(drift_counts),
+       fastclust_internal.unit_count(fastclust_internal.changed_drift_counts(drift_counts, drift_counts, NULL)) AS of_sum
+  FROM fastclust_internal.readable_versions WHERE model = 'single';
+SELECT check_drift('single');
+
+-- Errors.
+
+SELECT train('wrong', 'trained', '{spent,age}', 3, options => '{"unit": "client"}');
+ALTER TABLE trained ADD doc json;
+SELECT train('wrong', 'trained', '{spent,age}', 3, options => '{"unit": "doc"}');
+SELECT train('wrong', 'trained', '{spent,age}', 3, 'compressive', '{"unit": "customer", "live": true}');
+SELECT drift('single', sketch => (SELECT sketch_agg(ARRAY[1, 2, 3, 4, 5, 6, 7], model_spec('single'))));
+ALTER TABLE others DROP id;
+SELECT drift('single', 'others');
+SELECT count(drop_model(model)) FROM unnest('{rows,units,single,shops}'::text[]) model;

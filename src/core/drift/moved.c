@@ -1,0 +1,256 @@
+/*
+ * moved.c - the columns that moved, by how much, and the pairs of columns whose
+ * joint distribution changed; see test.h
+ */
+#include "drift/internal.h"
+#include "drift/units.h"
+
+/* Difference of shares that counts as 0; a row in 1e11 is more. */
+#define ROUNDING	1e-12
+
+/* ---- shift and spread of a column, by the moments of sketches ---- */
+
+/*
+ * Sets the mean and the standard deviation of a column in the rows of a side
+ * without a NULL in it. Around the value that stands in for NULLs, these add
+ * nothing to the sums.
+ */
+static void
+moments_of_side(const fc_drift_sides *sides, int side, size_t j, double *mean,
+				double *deviation)
+{
+	const fc_sketch_view *sketch = sides->sketch[side];
+	double		nulls = fc_drift_has_counts(sides) ? fc_drift_imputed_rows(sides, side, j) : 0.0;
+	double		n = fc_drift_rows_of_side(sides, side);
+	double		fill = nulls > 0 && nulls < n ? sides->fill[j].value : 0.0;
+	double		factor = nulls > 0 && nulls < n ? n / (n - nulls) : 1.0;
+	double		gap = fc_sketch_mean(sketch, j) - fill;
+
+	*mean = fill + factor * gap;
+	*deviation = sqrt(factor == 1.0 ? fc_sketch_variance(sketch, j)
+					  : fmax(0.0, factor * (fc_sketch_variance(sketch, j) +
+											gap * gap * (1.0 - factor))));
+}
+
+/*
+ * Sets shift and spread of a column. If the column was constant in the
+ * training rows, shift is in the column's own units.
+ */
+static void
+describe_move(const fc_drift_sides *sides, fc_drift_move *move)
+{
+	double		min = fc_drift_min_deviation(sides->sketch[0], move->column);
+	double		mean[2];
+	double		deviation[2];
+
+	for (int side = 0; side < 2; side++)
+		moments_of_side(sides, side, move->column, &mean[side], &deviation[side]);
+	move->shift = (mean[1] - mean[0]) / (deviation[0] > min ? deviation[0] : 1.0);
+	move->spread = deviation[0] > min ? deviation[1] / deviation[0]
+		: deviation[1] > min ? INFINITY
+		: 1.0;
+}
+
+static void
+describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
+{
+	if (!fc_drift_has_sums(sides))
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (moves[i].column == moves[i].other && !moves[i].nulls)
+			describe_move(sides, &moves[i]);
+}
+
+/* ---- columns that moved ---- */
+
+/* Numbers of tests, by which p-values of columns are multiplied (test.h). */
+typedef struct test_numbers
+{
+	double		sets;			/* F */
+	double		columns;		/* T1 */
+	double		means;			/* T4, or the number of columns if the means
+								 * of all columns are tested */
+	double		ranks;			/* T5 */
+	double		nulls;			/* T6 */
+} test_numbers;
+
+/*
+ * Returns the logarithm of F T p (test.h) of the strongest test of column j. If
+ * `all` is true, the means of all columns are tested, not only of coarse
+ * columns.
+ */
+static double
+column_log_p(const fc_drift_sides *sides, size_t j,
+			 const test_numbers *tests, bool all)
+{
+	double		log_p = 0;
+	double		shift;
+
+	if (fc_drift_has_counts(sides))
+	{
+		fc_two_by_two table = fc_drift_strongest_of_column(sides, j);
+		fc_table_list one = {&table, 1, 1};
+
+		fc_drift_test_tables(&one);
+		log_p = table.log_p + log(tests->columns);
+		if (fc_drift_kind_of_column(sides, j) == FC_FINE)
+			log_p = fmin(log_p, fc_normal_log_p(fc_drift_rank_z(sides, j, &shift)) +
+						 log(tests->ranks / FC_DRIFT_RANK_WEIGHT));
+	}
+	if (fc_drift_has_sums(sides) && (all || fc_drift_kind_of_column(sides, j) == FC_COARSE))
+		log_p = fmin(log_p, log(fc_drift_test_mean(sides, j, &shift)) + log(tests->means));
+	return log_p + log(tests->sets);
+}
+
+/*
+ * Returns true if column j indicates the NULLs of a column of the table: if
+ * its strongest table has the rows without a NULL.
+ */
+static bool
+indicates_null(const fc_drift_sides *sides, size_t j)
+{
+	fc_two_by_two nulls;
+	fc_two_by_two values;
+
+	if (!fc_drift_null_table(sides, j, &nulls))
+		return false;
+	values = fc_drift_strongest_of_column(sides, j);
+	for (int side = 0; side < 2; side++)
+		if (fabs(values.count[side] / values.rows[side] +
+				 nulls.count[side] / nulls.rows[side] - 1.0) > ROUNDING)
+			return false;
+	return true;
+}
+
+/*
+ * Sets moved[j] for each of d columns whose column_log_p is below the limit,
+ * and for all dimensions of columns whose NULLs have such a p-value. Lists the
+ * tables of moved columns and of NULLs with the smallest p-values.
+ */
+static void
+list_columns(const fc_drift_sides *sides, const test_numbers *tests,
+			 size_t d, bool all, double limit, fc_table_list *tables,
+			 bool *moved)
+{
+	tables->count = 0;
+	for (size_t j = 0; j < d; j++)
+	{
+		fc_two_by_two table = {.column = j,.other = j};
+		fc_table_list one = {&table, 1, 1};
+
+		fc_check();
+		table.log_p = column_log_p(sides, j, tests, all);
+		moved[j] = table.log_p < limit;
+		if (moved[j] && !indicates_null(sides, j))
+			fc_drift_keep_smallest(&table, tables);
+		if (!fc_drift_null_table(sides, j, &table))
+			continue;
+		fc_drift_make_effective(sides, &table);
+		fc_drift_test_tables(&one);
+		table.log_p += log(tests->sets * tests->nulls / FC_DRIFT_NULL_WEIGHT);
+		if (table.log_p < limit)
+		{
+			for (size_t i = 0; i <= j; i++)
+				moved[i] |= i == j ||
+					(sides->fill != NULL && sides->fill[i].nulls == j);
+			fc_drift_keep_smallest(&table, tables);
+		}
+	}
+}
+
+static fc_drift_move
+move_of_table(const fc_two_by_two *table)
+{
+	fc_drift_move move = {
+		.column = table->column,
+		.other = table->other,
+		.nulls = table->nulls,
+		.log_p = table->log_p,
+		.shift = NAN,
+		.spread = NAN
+	};
+
+	for (int side = 0; side < 2; side++)
+		move.share[side] = table->nulls
+			? table->count[side] / table->rows[side]
+			: NAN;
+	return move;
+}
+
+/*
+ * Appends a move for each table whose p-value is below exp(limit). log_tests
+ * is added to the logarithms of the p-values. Stops at `max` moves in all. A
+ * column or pair of columns has at most one move, and one for its NULLs.
+ */
+static void
+take_moves(const fc_table_list *tables,
+		   double log_tests, double limit, size_t max, fc_drift_move *moves,
+		   size_t *count)
+{
+	for (size_t i = 0;
+		 i < tables->count && tables->table[i].log_p + log_tests < limit; i++)
+	{
+		const fc_two_by_two *table = &tables->table[i];
+		bool		again = false;
+
+		for (size_t j = 0; j < *count; j++)
+			again |= moves[j].column == table->column &&
+				moves[j].other == table->other &&
+				moves[j].nulls == table->nulls;
+		if (again || *count == max)
+			continue;
+		moves[*count] = move_of_table(table);
+		moves[(*count)++].log_p += log_tests;
+	}
+}
+
+void
+fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
+			   bool drifted, fc_arena *arena, fc_drift_move *moves,
+			   size_t *count)
+{
+	bool		counts = fc_drift_has_counts(sides);
+	fc_table_list tables = {.capacity = 2 * max};
+	test_numbers tests;
+	size_t		d;
+	bool	   *moved;
+
+	*count = 0;
+	if (!(counts || (drifted && fc_drift_has_sums(sides))) ||
+		fmin(fc_drift_rows_of_side(sides, 0), fc_drift_rows_of_side(sides, 1)) <
+		FC_DRIFT_MIN_ROWS ||
+		fc_drift_too_few_units(sides))
+		return;
+	d = counts ? sides->spec->dim : sides->sketch[0]->spec->dim;
+	tests = (test_numbers)
+	{
+		fc_drift_sum_set_weights(sides, fc_drift_has_waves(sides)),
+			counts ? fc_drift_column_tests(sides->spec) : 0.0,
+			fc_drift_mean_tests(sides),
+			fc_drift_columns_of_kind(sides, FC_FINE),
+			fc_drift_null_tests(sides)
+	};
+	tables.table = FC_TAKE(arena, tables.capacity, fc_two_by_two);
+	moved = FC_TAKE(arena, d, bool);
+	if (counts)
+	{
+		list_columns(sides, &tests, d, false, log(threshold), &tables, moved);
+		take_moves(&tables, 0.0, log(threshold), max, moves, count);
+		if (*count < max && fc_drift_pair_tests(sides->spec) > 0)
+		{
+			tables.count = 0;	/* restart with pairs of the other columns */
+			fc_drift_search_pairs(sides, moved, arena, &tables);
+			fc_drift_test_tables(&tables);
+			take_moves(&tables,
+					   log(tests.sets * fc_drift_pair_tests(sides->spec)),
+					   log(threshold), max, moves, count);
+		}
+	}
+	if (*count == 0 && drifted)
+	{
+		tests.means = (double) d;
+		list_columns(sides, &tests, d, true, INFINITY, &tables, moved);
+		take_moves(&tables, 0.0, INFINITY, max, moves, count);
+	}
+	describe_moves(sides, moves, *count);
+}

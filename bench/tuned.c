@@ -175,7 +175,7 @@ run_number(uint64_t seed)
 				make_mixture(&rng, ROWS, d, 1, 0.0, x, NULL);
 			centre(x, ROWS, d);
 			options.seed = seed;
-			fc_choose_k(&rows, MAX_CODE, 0.0, NULL, &options, &arena, choice);
+			fc_choose_k(&rows, false, MAX_CODE, 0.0, NULL, &options, &arena, choice);
 			if (which < COUNT(numbers))
 			{
 				planted++;

@@ -85,6 +85,30 @@ SELECT value, verdict, units FROM drift('shops', by => 'group');
 SELECT value, n, units FROM drift('units', by => 'shop');
 SELECT verdict FROM drift('units', since => '{"where": "customer % 3 = 0", "baseline": {"where": "true"}}');
 
+-- 24 customers with places of their own are no clusters of customers: clusters that one half of the
+-- customers shows are not in the other half. Clusters of 200 customers are.
+CREATE TABLE places AS
+SELECT u AS customer, 10 * uniform(u, 1) + 0.15 * normal(100 * u + i, 3) AS a,
+       10 * uniform(u, 2) + 0.15 * normal(100 * u + i, 5) AS b
+  FROM generate_series(1, 24) u, generate_series(1, 100) i;
+CREATE TABLE kinds AS
+SELECT u AS customer, 6 * (u % 4) + 0.7 * normal(u, 1) + 0.5 * normal(100 * u + i, 3) AS a,
+       6 * (u % 2) + 0.7 * normal(u, 11) + 0.5 * normal(100 * u + i, 5) AS b
+  FROM generate_series(1, 200) u, generate_series(1, 30) i;
+SELECT t.unit, c.k > 15 AS k_above_15, c.verdict, c.stability > 0.8 AS stable
+  FROM (VALUES ('{}'), ('{"unit": "customer"}')) t(unit), choose_k('places', '{a,b}', 40, t.unit::jsonb) c
+ WHERE c.verdict <> '';
+SELECT k, verdict FROM choose_k('kinds', '{a,b}', 12, '{"unit": "customer"}') WHERE verdict <> '';
+SELECT train('places', 'places', '{a,b}', 20, options => '{"quiet": true}'),
+       train('kinds', 'kinds', '{a,b}', NULL, options => '{"quiet": true, "unit": "customer"}');
+SELECT max(fidelity) > 0.95 AS of_the_same_customers FROM cluster_rules('places');
+SELECT retrain('places', '{"quiet": true, "unit": "customer"}');
+SELECT max(fidelity) < 0.5 AS of_other_customers FROM cluster_rules('places');
+SELECT cluster, rule, fidelity > 0.95 AS fidelity FROM cluster_rules('kinds');
+-- With few rows, or few units, rows are divided as without units.
+SELECT train('places', 'places', '{a,b}', 2, options => '{"quiet": true, "unit": "customer", "where": "customer <= 2"}');
+SELECT count(*) FROM cluster_rules('places');
+
 -- A version keeps its units; counts with units survive as text, and sums of counts forget them.
 SELECT retrain('units', '{"quiet": true}');
 SELECT units FROM drift('units', 'others');
@@ -104,4 +128,4 @@ SELECT train('wrong', 'trained', '{spent,age}', 3, 'compressive', '{"unit": "cus
 SELECT drift('single', sketch => (SELECT sketch_agg(ARRAY[1, 2, 3, 4, 5, 6, 7], model_spec('single'))));
 ALTER TABLE others DROP id;
 SELECT drift('single', 'others');
-SELECT count(drop_model(model)) FROM unnest('{rows,units,single,shops}'::text[]) model;
+SELECT count(drop_model(model)) FROM unnest('{rows,units,single,shops,places,kinds}'::text[]) model;

@@ -33,7 +33,7 @@ chosen(problem *p, size_t max_k, double trim)
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_arena	arena = unit_arena();
 
-	fc_choose_k(&p->rows, max_k, trim, NULL, &options, &arena, &choice);
+	fc_choose_k(&p->rows, false, max_k, trim, NULL, &options, &arena, &choice);
 	CHECK(arena.allocated == 0, "%zu bytes of the arena are still held", arena.allocated);
 	for (size_t i = 1; i < choice.count; i++)
 		CHECK(choice.tried[i].k > choice.tried[i - 1].k && choice.tried[i].k <= max_k, "tried %zu", choice.tried[i].k);

@@ -234,7 +234,7 @@ test_many_columns(void)
 		CHECK(y[WIDTH * i + 1] < 0.0f, "NULL left in row %zu", i / columns);
 		values[i] = y[WIDTH * i];
 	}
-	fc_choose_k(&rows, 20, 0.0, NULL, &options, unit_work(), &choice);
+	fc_choose_k(&rows, false, 20, 0.0, NULL, &options, unit_work(), &choice);
 	CHECK(choice.tried[choice.chosen].k == 3 && choice.verdict == FC_K_CLEAR, "%zu clusters, verdict %d", choice.tried[choice.chosen].k, (int) choice.verdict);
 }
 

@@ -657,7 +657,7 @@ project_wide_rows(k_search *s, fc_rows *rows)
  * of two halves if that rule does not apply or finds no clear number.
  */
 static void
-choose_by_rules(k_search *s, const fc_rows *rows, size_t max_k, bool few_rows,
+choose_by_rules(k_search *s, const fc_rows *rows, bool halved, size_t max_k, bool few_rows,
 				const bool *apart)
 {
 	fc_choice  *choice = s->choice;
@@ -668,7 +668,7 @@ choose_by_rules(k_search *s, const fc_rows *rows, size_t max_k, bool few_rows,
 	/* halves of few rows on a line have valleys by chance */
 	if (few.count == 0 || (few.verdict == FC_K_UNCLEAR && rows->d > 1))
 	{
-		s->halves = fc_halves_deal(rows, apart, s->options.seed, s->arena);
+		s->halves = fc_halves_deal(rows, halved, apart, s->options.seed, s->arena);
 		try_all(s, max_clusters(rows->n, max_k));
 	}
 	if (few.verdict != FC_K_UNCLEAR ||
@@ -678,7 +678,7 @@ choose_by_rules(k_search *s, const fc_rows *rows, size_t max_k, bool few_rows,
 }
 
 void
-fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
+fc_choose_k(const fc_rows *rows, bool halved, size_t max_k, double trim, const bool *apart,
 			const fc_kmeans_options *options, fc_arena *arena,
 			fc_choice *choice)
 {
@@ -710,7 +710,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart,
 	{
 		few_rows = kept.n < FC_FEW_ROWS && !has_repeated_values(&kept);
 		project_wide_rows(&s, &kept);
-		choose_by_rules(&s, &kept, max_k, few_rows,
+		choose_by_rules(&s, &kept, halved, max_k, few_rows,
 						kept.d == rows->d ? apart : NULL);
 	}
 	fc_arena_release(arena, mark);

@@ -178,13 +178,14 @@ typedef struct fc_choice
 double		fc_choose_k_operations(size_t n, size_t d, size_t max_k);
 
 /*
- * Chooses a number of clusters from 1 to max_k. trim: fraction of the rows to
+ * Chooses a number of clusters from 1 to max_k. halved: true if rows of the
+ * first half must not be in a half with rows of the second. trim: fraction of the rows to
  * leave out, which are farthest from the median (numerics/selection.h). apart:
  * d flags of two-valued coordinates that are known to separate clusters, or
  * NULL. options: settings of each search. The caller ensures that there are
  * rows.
  */
-void		fc_choose_k(const fc_rows *rows, size_t max_k, double trim,
+void		fc_choose_k(const fc_rows *rows, bool halved, size_t max_k, double trim,
 						const bool *apart, const fc_kmeans_options *options,
 						fc_arena *arena, fc_choice *choice);
 

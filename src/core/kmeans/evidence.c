@@ -244,7 +244,7 @@ spread_values(fc_halves *h, const bool *apart, fc_rng *rng, fc_arena *arena)
 }
 
 fc_halves
-fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed,
+fc_halves_deal(const fc_rows *rows, bool halved, const bool *apart, uint64_t seed,
 			   fc_arena *arena)
 {
 	fc_halves	h = {
@@ -259,7 +259,8 @@ fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed,
 	for (size_t i = 0; i < h.n; i++)	/* inside-out shuffle of Fisher and
 										 * Yates */
 	{
-		size_t		j = fc_rng_below(&rng, i + 1);
+		size_t		first = halved && i >= h.n / 2 ? h.n / 2 : 0;
+		size_t		j = first + fc_rng_below(&rng, i - first + 1);
 
 		if (j < i)
 			memcpy(h.x + i * h.d, h.x + j * h.d, row_size);

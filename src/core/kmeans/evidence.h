@@ -79,10 +79,11 @@ typedef struct fc_halves
 } fc_halves;
 
 /*
- * Deals rows, at least two, into halves, and ignores their weights. apart: d
+ * Deals rows, at least two, into halves, and ignores their weights. halved: the
+ * first n / 2 rows are the first half. apart: d
  * flags of coordinates whose values are not spread, or NULL.
  */
-fc_halves	fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed,
+fc_halves	fc_halves_deal(const fc_rows *rows, bool halved, const bool *apart, uint64_t seed,
 						   fc_arena *arena);
 
 /* Centroids of both halves. */

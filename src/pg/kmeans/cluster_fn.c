@@ -131,7 +131,7 @@ move_to_origin(const fc_weighted_rows *rows, float *x)
 }
 
 fc_choice *
-choose_clusters(const fc_weighted_rows *sample, Size max_k, int64 seed,
+choose_clusters(const fc_weighted_rows *sample, bool halved, Size max_k, int64 seed,
 				double trim, const bool *apart)
 {
 	memory_account memory = {"choose_k"};
@@ -165,7 +165,7 @@ choose_clusters(const fc_weighted_rows *sample, Size max_k, int64 seed,
 	options.seed = (uint64) seed;
 	options.sphere = sample->metric == FC_COSINE ? &sphere : NULL;
 	arena = charged_arena(&memory);
-	fc_choose_k(&rows, max_k, trim, apart, &options, &arena, choice);
+	fc_choose_k(&rows, halved, max_k, trim, apart, &options, &arena, choice);
 	release_arena(&arena);
 	for (Size i = 0; i < choice->count; i++)
 		choice->tried[i].evidence.cost = choice->tried[i].evidence.cost / unit /

@@ -84,10 +84,10 @@ extern Size distinct_rows(const fc_weighted_rows *rows, Size max);
 
 /*
  * Tries the numbers of clusters up to max_k. Leaves out the share `trim` of
- * the rows, the ones farthest from their median. `apart` has the same meaning
- * as in fc_choose_k.
+ * the rows, the ones farthest from their median. `halved` and `apart` have the
+ * meanings that they have in fc_choose_k.
  */
-extern fc_choice *choose_clusters(const fc_weighted_rows *rows, Size max_k,
+extern fc_choice *choose_clusters(const fc_weighted_rows *rows, bool halved, Size max_k,
 								  int64 seed, double trim, const bool *apart);
 
 #endif							/* FASTCLUST_COLLECTION_H */

@@ -277,7 +277,9 @@ flagged_rows(const training *t, const fc_encoder_header *flagged)
 	double		wanted = Min(8000, Max(1000, SAMPLED_NUMBERS / flagged->dim));
 
 	use_encoder(&source, flagged);
-	return rescaled_rows(sample_of_source(t, &source, flagged->dim, wanted),
+	return rescaled_rows(source.unit != NULL
+						 ? sample_of_units(t, &source, flagged->dim, unit_halves, wanted)
+						 : sample_of_source(t, &source, flagged->dim, wanted),
 						 no_scaling, encoder_scaling(&source));
 }
 

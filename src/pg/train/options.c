@@ -102,7 +102,7 @@ static const training_option training_options[] = {
 		"a column; each of its values gets its own clusters"}
 	},
 	{
-		FOR_BOTH, AT(unit),
+		FOR_BOTH | FOR_CHOOSE_K, AT(unit),
 		{"unit", OPTION_TEXT, NULL, 0, 0, NULL,
 		"a column, such as the customer: rows with one value of it are not independent"}
 	},

@@ -69,6 +69,15 @@
  */
 #define HEAVY_TAIL	1.5
 
+/*
+ * Minimum number of rows per tenth of a sample of which all rows of a unit are
+ * in one set. Samples of fewer rows, as of very few units, are divided by rows.
+ * A guess.
+ */
+#define MIN_ROWS_PER_TENTH	10.0
+
+#define UNIT_SETS	3			/* maximum number of sets */
+
 Size
 rows_in_budget(double size, Size used, Size of_number, Size dimension)
 {
@@ -428,7 +437,7 @@ fill_of_source(const train_source *source, scaling scaled)
 
 /* ---- the sample ---- */
 
-static Size
+Size
 dimension_of(const training *t)
 {
 	StringInfoData query;
@@ -518,6 +527,109 @@ uniform_sample(training *t, double wanted)
 						fastclust_memory_budget / 1024));
 	return sample_of_source(t, &t->source, t->dim,
 							wanted > 0 ? wanted : wanted_rows(t));
+}
+
+/* ---- samples in sets of units ---- */
+
+const int	unit_halves[2] = {5, 5};
+
+/* Samples of sets of units, whose first rows become one sample. */
+typedef struct unit_sets
+{
+	const fc_weighted_rows *rows[UNIT_SETS];
+	Size		taken[UNIT_SETS];
+	double	   *row;
+}			unit_sets;
+
+/* Returns the set that has row i of the sample, and makes i its index there. */
+static const fc_weighted_rows *
+set_of_row(const unit_sets * sets, Size *i)
+{
+	int			set = 0;
+
+	for (; *i >= sets->taken[set]; set++)
+		*i -= sets->taken[set];
+	return sets->rows[set];
+}
+
+static const double *
+row_of_sets(void *place, size_t i)
+{
+	const		unit_sets *sets = place;
+	const fc_weighted_rows *rows = set_of_row(sets, &i);
+
+	fc_weighted_row(rows, i, sets->row);
+	return sets->row;
+}
+
+/* Returns the rows taken from all sets as one sample. */
+static const fc_weighted_rows *
+joined_sets(unit_sets * sets, Size n)
+{
+	const fc_weighted_rows *first = sets->rows[0];
+	Size		words = fc_missing_words(first->d);
+	double	   *weights = alloc_large(n * sizeof(double));
+	uint64	   *missing = alloc_large(n * words * sizeof(uint64));
+	fc_centroid_source source = {
+		.k = n,
+		.d = first->d,
+		.row = row_of_sets,
+		.place = sets
+	};
+	fc_weighted_rows *joined;
+
+	sets->row = palloc(first->d * sizeof(double));
+	for (Size r = 0; r < n; r++)
+	{
+		Size		i = r;
+		const fc_weighted_rows *rows = set_of_row(sets, &i);
+
+		weights[r] = rows->weights[i];
+		for (Size w = 0; w < words; w++)
+			missing[r * words + w] = rows->missing != NULL ? rows->missing[i * words + w] : 0;
+	}
+	joined = rows_of_operator(make_codebook_of(first->metric, &source, weights));
+	joined->missing = missing;
+	return joined;
+}
+
+const fc_weighted_rows *
+sample_of_units(const training *t, const train_source *source, Size dim, const int *tenths,
+				double wanted)
+{
+	unit_sets	sets = {{NULL}};
+	memory_account memory = {"a sample"};
+	scan_request request = {.size = wanted};
+	query_argument plan = {"scan_plan"};
+	double		n = INFINITY;
+	int			count = tenths[0] + tenths[1] < 10 ? 3 : 2;
+
+	request.size = (double) rows_in_budget(Min(wanted, MAX_SAMPLE_ROWS), 0, SAMPLE_BYTES, dim);
+	plan.value = plan_of_scan(t, source, &request);
+	run_query(unit_sets_text(source, tenths, request.size, t->estimate, t->options->seed), 1,
+			  &plan, sampling_flags(t, request.size, 0, dim));
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		bool		null;
+		int			set = DatumGetInt32(query_value(i, 1, &null));
+		scan_result result;
+
+		read_scan(query_value(i, 2, &null), &result);
+		if (result.n > 0)
+			sets.rows[set] = even_rows(rows_of_coreset(result.sample,
+													   fill_of_source(source, no_scaling),
+													   &memory),
+									   (uint64) t->options->seed);
+	}
+	end_query();
+	for (int set = 0; set < count; set++)
+		n = Min(n, floor(sets.rows[set] == NULL ? 0 : sets.rows[set]->n / tenths[set]));
+	if (n < MIN_ROWS_PER_TENTH)
+		return sample_of_source(t, source, dim, wanted);
+	n = Min(n, floor(request.size / 10));
+	for (int set = 0; set < count; set++)
+		sets.taken[set] = (Size) n * (Size) tenths[set];
+	return joined_sets(&sets, 10 * (Size) n);
 }
 
 int

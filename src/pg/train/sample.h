@@ -72,6 +72,25 @@ extern const fc_weighted_rows *uniform_sample(training *t, double wanted);
 extern const fc_weighted_rows *sample_of_source(const training *t,
 												const train_source *source,
 												Size dim, double wanted);
+
+/* Tenths of the halves for choose_k, as sample_of_units needs them. */
+extern const int unit_halves[2];
+
+/*
+ * Returns a uniform sample of up to `wanted` rows, not scaled, in two or three
+ * consecutive sets of rows, each of other units. tenths: tenths of the sample
+ * in each set, 10 in all. Sets are random, as are the rows in each; rows of
+ * larger weights are more likely to be in the sample.
+ */
+extern const fc_weighted_rows *sample_of_units(const training *t, const train_source *source,
+											   Size dim, const int *tenths, double wanted);
+
+/*
+ * Returns the dimension of the rows, for which the encoder of columns has been
+ * learned.
+ */
+extern Size dimension_of(const training *t);
+
 extern scaling encoder_scaling(const train_source *source);
 
 /*

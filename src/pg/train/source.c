@@ -15,6 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/datum.h"
 
+#include "drift/units.h"
 #include "pg/base/arguments.h"
 #include "pg/train/columns.h"
 #include "pg/train/query.h"
@@ -212,13 +213,20 @@ bucket_scan_text(const train_source *source, const char *column, bool keyed)
 							   INFINITY, 0, 0));
 }
 
+/* Returns the expression of the part of the units in which row t is. */
+static char *
+unit_part(const train_source *source)
+{
+	return psprintf("unit_part(t.%s, %s)", quote_identifier(source->unit), row_key(source));
+}
+
 /*
- * Returns the rows of the source or of all its leaves, grouped by a value and
- * by another expression: (value, other, result).
+ * Returns a query of about `wanted` rows of the source or of all its leaves,
+ * grouped by a value and by another expression: (value, other, result).
  */
 static char *
 grouped_rows(const train_source *source, const char *value, const char *other,
-			 const char *result)
+			 const char *result, double wanted, double estimate, int64 seed)
 {
 	StringInfoData query;
 
@@ -227,7 +235,7 @@ grouped_rows(const train_source *source, const char *value, const char *other,
 	{
 		appendStringInfo(&query, "%sSELECT %s AS value, %s AS other, %s AS result ",
 						 i > 0 ? " UNION ALL " : "", value, other, result);
-		append_rows_from(&query, source, INFINITY, 0, 0,
+		append_rows_from(&query, source, wanted, estimate, seed,
 						 source->leaf_count > 0 ? leaf_name(source->leaves[i]) : NULL);
 		appendStringInfoString(&query, " GROUP BY 1, 2");
 	}
@@ -257,13 +265,25 @@ unit_scan_text(const train_source *source, const char *column)
 					" FROM (%s) q GROUP BY 1, 2) q GROUP BY 1) u"
 					" ON u.value IS NOT DISTINCT FROM s.value ORDER BY s.value",
 					shown,
-					grouped_rows(source, value,
-								 psprintf("unit_part(t.%s, %s)", quote_identifier(source->unit),
-										  row_key(source)),
-								 scan_call(source, true)),
+					grouped_rows(source, value, unit_part(source), scan_call(source, true),
+								 INFINITY, 0, 0),
 					grouped_rows(source, value,
 								 psprintf("t.%s", quote_identifier(source->unit)),
-								 "count(*)"));
+								 "count(*)", INFINITY, 0, 0));
+}
+
+char *
+unit_sets_text(const train_source *source, const int *tenths, double wanted, double estimate,
+			   int64 seed)
+{
+	char	   *tenth = psprintf("%s * 10 / %d", unit_part(source), FC_DRIFT_PARTS);
+
+	return psprintf("SELECT q.value, fastclust_internal.sum(q.result) FROM (%s) q"
+					" GROUP BY 1 ORDER BY 1",
+					grouped_rows(source,
+								 psprintf("CASE WHEN %s < %d THEN 0 WHEN %s < %d THEN 1 ELSE 2 END",
+										  tenth, tenths[0], tenth, tenths[0] + tenths[1]),
+								 "1", scan_call(source, true), wanted, estimate, seed));
 }
 
 int

@@ -59,6 +59,14 @@ rows_to_read(const train_source *source, double wanted)
  */
 extern char *unit_scan_text(const train_source *source, const char *column);
 
+/*
+ * Returns the query of a scan with plan $1 of about `wanted` rows in two or
+ * three sets of units: (number of the set from 0, packed state). tenths: tenths
+ * of all units in each set; two or three numbers.
+ */
+extern char *unit_sets_text(const train_source *source, const int *tenths, double wanted,
+							double estimate, int64 seed);
+
 extern int	scan_flags(const train_source *source);
 
 /*

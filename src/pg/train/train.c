@@ -213,20 +213,38 @@ check_imported(const training *t)
 
 /* ---- k from the sample ---- */
 
+/* Returns `count` rows, the first of both halves; or all if there are fewer. */
+static const fc_weighted_rows *
+rows_of_halves(const fc_weighted_rows *rows, Size count)
+{
+	bool	   *chosen = palloc(rows->n * sizeof(bool));
+
+	if (rows->n <= count)
+		return rows;
+	for (Size i = 0; i < rows->n; i++)
+		chosen[i] = (i < rows->n / 2 ? i : i - rows->n / 2) < count / 2;
+	return rows_of_operator(chosen_rows(rows, chosen));
+}
+
 /*
  * Returns the evidence for each number of clusters up to `max`, from a
- * limited number of rows.
+ * limited number of rows. If rows have units, all rows of a unit are in one
+ * half.
  */
 static fc_choice *
 tried_clusters(const training *t, const fc_weighted_rows *sample, Size max)
 {
-	const fc_weighted_rows *rows = even_rows(rows_without_nulls(t, sample),
-											 (uint64) t->options->seed);
-	double		count = Max(EVIDENCE_ROWS,
-							EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES));
+	bool		units = t->source.unit != NULL;
+	Size		count = (Size) Max(EVIDENCE_ROWS,
+								   EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES));
+	const fc_weighted_rows *rows = rows_without_nulls(t, !units ? sample
+													  : sample_of_units(t, &t->source, t->dim,
+																		unit_halves,
+																		(double) count));
 
-	return choose_clusters(first_rows(rows, (Size) count), max,
-						   t->options->seed, t->options->trim,
+	rows = units ? rows_of_halves(rows, count)
+		: first_rows(even_rows(rows, (uint64) t->options->seed), count);
+	return choose_clusters(rows, units, max, t->options->seed, t->options->trim,
 						   null_dimensions(&t->source));
 }
 

@@ -263,6 +263,7 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 {
 	stored_version version = version_argument(fcinfo);
 	training	t = {.method = METHOD_KMEANS,.options = version.options};
+	static const int rules_tenths[] = {6, 2, 2};	/* as fc_split_rows */
 	const fc_weighted_rows *sample;
 	const fc_weighted_rows *filled;
 	Datum		values[2];
@@ -272,10 +273,14 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 	open_group_source(&t.source, &version, PG_GETARG_OID(1),
 					  name_argument(fcinfo, 2));
 	t.estimate = rows_to_sample(&t.source, version.options->sample);
-	sample = uniform_sample(&t, PG_GETARG_FLOAT8(3));
+	if (t.source.unit != NULL)
+		sample = sample_of_units(&t, &t.source, dimension_of(&t), rules_tenths,
+								 PG_GETARG_FLOAT8(3));
+	else
+		sample = uniform_sample(&t, PG_GETARG_FLOAT8(3));
 	filled = filled_sample(&version, sample);
 	nulls[1] = filled == sample;
-	if (PG_GETARG_BOOL(4))
+	if (PG_GETARG_BOOL(4) && t.source.unit == NULL)
 	{
 		sample = even_rows(sample, (uint64) version.options->seed);
 		filled = even_rows(filled, (uint64) version.options->seed);

@@ -16,6 +16,8 @@ WAY is one of
     live         a live model whose rows are replaced
     sketch       drift of a sketch, which has only the sketch of the new rows
     units        laws of UNITS only: the last column is the unit of a row, in option `unit`
+    weights      laws of WEIGHTS only: the last column is the weight of a row, in option `row_weight`
+    both         laws of BOTH only: the last two columns are unit and weight
 "named" is the share of draws in which the first entry of `columns` is a column that changed.
 Good:
     same law: p < .01 in at most 4 % and p < .05 in at most 9 % of the draws of a cell, and in at
@@ -52,10 +54,12 @@ NULL_POWER = {'null=0.05:2:5000:2000': 95, 'null=0.05:10:5000:2000': 95, 'nulls=
 SLIGHT = 'shift=0.02:10:1000000:1000000'
 REAL = {}
 GROUPS = {'groups': 3, 'tenants': 10}      # WAY -> number of groups
-OPTIONS = {'units': ['unit']}              # WAY -> options that name the last columns
+OPTIONS = {'units': ['unit'], 'weights': ['row_weight'], 'both': ['unit', 'row_weight']}   # WAY -> options that name the last columns
 UNIT_CELLS = ('customers2:4:800:800', 'customers5:4:2000:2000', 'customers20:4:8000:8000', 'customers20:20:8000:8000', 'days50:4:5000:3000',
               'customers5:4:2000:500', 'customers20:4:8000:600', 'unequal:4:8000:8000', 'unequal:12:4000:2000', 'constant20:4:8000:8000',
               'customers1:4:1000:1000')
+WEIGHT_CELLS = ('uniform_weights:4:5000:3000', 'lognormal_weights:4:5000:3000', 'survey_weights:4:5000:3000', 'tied_weights:4:5000:3000',
+                'lognormal_weights:20:10000:5000', 'survey_weights:8:1000:1000')
 UNIT_POWER = {'unit_shift=0.5:4:8000:8000:units': 90, 'unit_shift=0.5:4:2000:2000:units': 55}
 
 
@@ -137,7 +141,33 @@ UNITS = {
     'constant20': in_units(of_size(20), noise=0.),
     'unequal': in_units(lambda rng, n: np.ceil(5 * rng.lognormal(0, 1, n)).astype(int)),
 }
-LAWS.update(UNITS)
+
+
+# ---- laws of rows with weights: as of one row for each unit, and the weight as the last column ----
+
+def weighted(weigh, law=UNITS['customers1'], kept=-1):
+    """Returns a law with weights weigh(rng, rows), after `kept` of the columns of another law."""
+    def make(rng, d):
+        draw = law(rng, d)
+
+        def rows(n):
+            x = draw(n)
+            return np.column_stack([x[:, :kept], weigh(rng, x)])
+        return rows
+    return make
+
+
+WEIGHTS = {
+    'uniform_weights': weighted(lambda rng, x: rng.uniform(0, 1, len(x)) + 1e-3),
+    'lognormal_weights': weighted(lambda rng, x: rng.lognormal(0, 1, len(x))),
+    'survey_weights': weighted(lambda rng, x: rng.integers(1, 201, len(x))),
+    'tied_weights': weighted(lambda rng, x: np.exp(x[:, 0] / 2 + rng.standard_normal(len(x)) / 2)),
+}
+BOTH = {
+    'weighted_customers5': weighted(lambda rng, x: rng.lognormal(0, 1, len(x)), UNITS['customers5'], None),
+    'weighted_customers20': weighted(lambda rng, x: np.exp(x[:, 0] / 3), UNITS['customers20'], None),
+}
+LAWS.update(UNITS | WEIGHTS | BOTH)
 
 
 # ---- changes: generators of training rows and of new rows, and the columns that change ----
@@ -338,6 +368,8 @@ def cells(arguments):
         n1, n2 = (10000, 5000) if len(x) >= 15000 else (len(x) // 2, len(x) // 2)
         yield f'real/{name}:{x.shape[1]}:{n1}:{n2}'
     yield from (f'{cell}:units' for cell in UNIT_CELLS)
+    yield from (f'{cell}:weights' for cell in WEIGHT_CELLS)
+    yield from ('weighted_customers5:4:2000:2000:both', 'weighted_customers20:4:8000:4000:both')
     yield from POWER
     yield from NULL_POWER
     yield from UNIT_POWER

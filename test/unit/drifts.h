@@ -93,7 +93,7 @@ counts_of(const drift_model *model, const float *rows, size_t n)
 	fc_drift_counts *counts = new_counts(model->spec, FC_DRIFT_UNPACKED);
 
 	for (size_t i = 0; i < n; i++)
-		CHECK(fc_drift_count_row(&model->prepared, NULL, rows + i * model->spec->dim, counts) == FC_OK, "a row is refused by the counts");
+		CHECK(fc_drift_count_row(&model->prepared, NULL, rows + i * model->spec->dim, 1, counts) == FC_OK, "a row is refused by the counts");
 	fc_drift_fold(counts);
 	counts = converted_counts(counts, 0);
 	CHECK(fc_drift_counts_check(counts, fc_drift_counts_size(counts, 0)) == FC_OK, "counts are refused");

@@ -249,7 +249,7 @@ test_sums(void)
 		double		x[COLUMNS];
 
 		fc_widen(rows + i * COLUMNS, COLUMNS, x);
-		CHECK(fc_drift_count_row(&model.prepared, x, NULL, backwards) == FC_OK, "count");
+		CHECK(fc_drift_count_row(&model.prepared, x, NULL, 1, backwards) == FC_OK, "count");
 	}
 	fc_drift_fold(backwards);
 	backwards = converted_counts(backwards, 0);
@@ -296,12 +296,42 @@ test_wide(void)
 		fc_drift_counts *open = unit_alloc(fc_drift_counts_size(counts, FC_DRIFT_WIDE | FC_DRIFT_UNPACKED), 1);
 
 		CHECK(fc_drift_convert(counts, FC_DRIFT_WIDE | FC_DRIFT_UNPACKED, open) == FC_OK, "open");
-		CHECK(fc_drift_count_row(&model.prepared, NULL, rows, open) == FC_OK, "count");
+		CHECK(fc_drift_count_row(&model.prepared, NULL, rows, 1, open) == FC_OK, "count");
 		fc_drift_fold(open);
 		CHECK(fc_drift_combine(open, counts, -1) == FC_OK && open->rows == 1, "subtraction does not leave one row");
 		open = converted_counts(open, 0);
 		half = counts_of(&model, rows, 1);
 		CHECK(memcmp(open, half, fc_drift_counts_size(half, 0)) == 0, "counts do not become narrow again");
+	}
+}
+
+/* A row of weight w has the counts of w equal rows, to the bit, in counts of 32 bits and of 64. */
+static void
+test_weights(void)
+{
+	const uint32_t weights[] = {1, 2, 7, 64, 300, FC_DRIFT_MAX_WEIGHT};
+
+	for (int wide = 0; wide < 2; wide++)
+	{
+		uint8_t		flags = FC_DRIFT_UNPACKED | FC_DRIFT_NULLS | (wide ? FC_DRIFT_WIDE : 0);
+		fc_drift_counts *weighted = new_counts(model.spec, flags);
+		fc_drift_counts *repeated = new_counts(model.spec, flags);
+
+		for (size_t i = 0; i < 200; i++)
+		{
+			uint32_t	weight = weights[i % 6];
+
+			CHECK(fc_drift_count_row(&model.prepared, NULL, rows + i * COLUMNS, weight, weighted) == FC_OK, "count");
+			fc_drift_count_null(weighted, 2, weight);
+			for (uint32_t w = 0; w < weight; w++)
+			{
+				CHECK(fc_drift_count_row(&model.prepared, NULL, rows + i * COLUMNS, 1, repeated) == FC_OK, "count");
+				fc_drift_count_null(repeated, 2, 1);
+			}
+		}
+		fc_drift_fold(weighted);
+		fc_drift_fold(repeated);
+		CHECK(memcmp(weighted, repeated, fc_drift_counts_size(weighted, flags)) == 0, "weights differ from repetition");
 	}
 }
 
@@ -312,9 +342,9 @@ counts_with_nulls(size_t nulls)
 	fc_drift_counts *counts = new_counts(model.spec, FC_DRIFT_UNPACKED | FC_DRIFT_NULLS);
 
 	for (size_t i = 0; i < 100; i++)
-		CHECK(fc_drift_count_row(&model.prepared, NULL, rows + i * COLUMNS, counts) == FC_OK, "count");
+		CHECK(fc_drift_count_row(&model.prepared, NULL, rows + i * COLUMNS, 1, counts) == FC_OK, "count");
 	for (size_t i = 0; i < nulls; i++)
-		fc_drift_count_null(counts, 2);
+		fc_drift_count_null(counts, 2, 1);
 	fc_drift_fold(counts);
 	return converted_counts(counts, 0);
 }
@@ -364,9 +394,9 @@ test_strange_rows(void)
 
 	x[3] = NAN;
 	y[6] = INFINITY;
-	CHECK(fc_drift_count_row(&model.prepared, x, NULL, counts) == FC_EVALUE && fc_drift_count_row(&model.prepared, NULL, y, counts) == FC_EVALUE, "a value that is not finite is counted");
+	CHECK(fc_drift_count_row(&model.prepared, x, NULL, 1, counts) == FC_EVALUE && fc_drift_count_row(&model.prepared, NULL, y, 1, counts) == FC_EVALUE, "a value that is not finite is counted");
 	x[3] = 1e300;
-	CHECK(fc_drift_count_row(&model.prepared, x, NULL, counts) == FC_OK && counts->rows == 1, "a double above all floats is refused");
+	CHECK(fc_drift_count_row(&model.prepared, x, NULL, 1, counts) == FC_OK && counts->rows == 1, "a double above all floats is refused");
 }
 
 /* Every byte is changed in turn, and all changes are refused. */
@@ -407,6 +437,7 @@ main(void)
 	test_counts();
 	test_sums();
 	test_wide();
+	test_weights();
 	test_null_counts();
 	test_strange_rows();
 	test_damage();

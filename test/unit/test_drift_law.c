@@ -456,7 +456,7 @@ sides_with_nulls(const null_shares *shares, size_t n1, size_t n2, size_t d, uint
 		open[side]->flags |= FC_DRIFT_NULLS;
 		for (size_t i = 0; i < n[side] * d; i++)
 			if (rows[side][i] == 0.0f)
-				fc_drift_count_null(open[side], i % d);
+				fc_drift_count_null(open[side], i % d, 1);
 		two.counts[side] = converted_counts(open[side], 0);
 		two.sides.counts[side] = two.counts[side];
 	}
@@ -571,9 +571,9 @@ test_filled_values(void)
 			bool		null = i % 10 < 3;
 
 			rows[i * THREE] = null ? 0.0f : rows[i * THREE] + 0.3f;
-			CHECK(fc_drift_count_row(&model.prepared, NULL, rows + i * THREE, open) == FC_OK, "count");
+			CHECK(fc_drift_count_row(&model.prepared, NULL, rows + i * THREE, 1, open) == FC_OK, "count");
 			if (null)
-				fc_drift_count_null(open, 0);
+				fc_drift_count_null(open, 0, 1);
 		}
 		fc_drift_fold(open);
 		two.sides.counts[1] = converted_counts(open, 0);
@@ -612,7 +612,7 @@ test_null_moves(void)
 		two.counts[side]->flags |= FC_DRIFT_NULLS;
 		for (size_t i = 0; i < N; i++)
 			if (rows[side][i * TWO] == 1)
-				fc_drift_count_null(two.counts[side], 0);
+				fc_drift_count_null(two.counts[side], 0, 1);
 	}
 	CHECK(moved(&two.sides, true, moves) == 1 && moves[0].nulls && moves[0].column == 0, "an indicator of NULLs is listed twice");
 }

@@ -1,6 +1,8 @@
 /* counts.c - counts of rows, and sums of counts; see counts.h */
 #include "drift/counts.h"
 
+#include <float.h>
+
 #include "drift/internal.h"
 
 #define THRESHOLDS	(FC_DRIFT_CELLS - 1)
@@ -51,15 +53,15 @@ size_t
 fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags)
 {
 	size_t		words = ((flags & FC_DRIFT_UNPACKED)
-						 ? 2 * FC_DRIFT_LANES(fc_drift_bits(counts))
+						 ? 2 * (FC_DRIFT_LANES(fc_drift_bits(counts)) + FC_DRIFT_PLANES)
 						 : 0);
-	size_t units = ((flags & FC_DRIFT_UNITS)
-					? sizeof(fc_drift_units) +
-					(fc_drift_statistics(counts) + 1) / 2 * 2 * sizeof(float)
-					: 0);
+	size_t		units = ((flags & FC_DRIFT_UNITS)
+						 ? sizeof(fc_drift_units) +
+						 (fc_drift_statistics(counts) + 1) / 2 * 2 * sizeof(float)
+						 : 0);
 
 	return sizeof(fc_drift_counts) + numbers_size(counts, flags) + units +
-				words * sizeof(uint32_t);
+		words * sizeof(uint32_t);
 }
 
 fc_drift_units *
@@ -109,7 +111,7 @@ fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 	size_t		numbers = fc_drift_numbers(source);
 
 	FC_ASSERT(source->pending == 0 &&
-			  (flags & (FC_DRIFT_UNITS | FC_DRIFT_UNPACKED)) != (FC_DRIFT_UNITS | FC_DRIFT_UNPACKED));
+			  !((flags & FC_DRIFT_UNITS) && (flags & FC_DRIFT_UNPACKED)));
 	if (!(flags & FC_DRIFT_WIDE) && source->rows > FC_DRIFT_MAX_NARROW)
 		return FC_EOVERFLOW;
 	memset(target, 0, fc_drift_counts_size(source, flags));
@@ -158,28 +160,22 @@ check_numbers(const fc_drift_counts *counts)
 }
 
 /* Checks that the units, if there are any, have finite numbers from 0 on. */
-static fc_status
-check_units(const fc_drift_counts *counts)
+static bool
+units_valid(const fc_drift_counts *counts)
 {
 	const fc_drift_units *units = fc_drift_units_of(counts);
-	const double *number = units == NULL ? NULL : &units->rows;
-	const float *between = units == NULL ? NULL : fc_drift_between(units);
 	size_t		statistics = fc_drift_statistics(counts);
 
 	if (units == NULL)
-		return FC_OK;
-	if (units->units <1 || !isfinite(units->wave_excess))
-		return FC_EFORMAT;
-	for (int i = 0; i < 3; i++)
-		if (!(isfinite(number[i]) && number[i] > 0))
-			return FC_EFORMAT;
-	if (!(isfinite(units->wave_square) && units->wave_square >= 0 &&
-		  isfinite(units->wave_cube) && units->wave_cube >= 0))
-		return FC_EFORMAT;
+		return true;
+	if (units->units < 0 || !(units->rows > 0 && units->square > 0 && units->parts > 0 &&
+							  units->wave_square >= 0 && units->wave_cube >= 0) ||
+		!fc_all_finite(&units->rows, 6))
+		return false;
 	for (size_t i = 0; i < statistics; i++)
-		if (!(isfinite(between[i]) && between[i] >= 0))
-			return FC_EFORMAT;
-	return statistics % 2 == 0 || between[statistics] == 0 ? FC_OK : FC_EFORMAT;
+		if (!(fc_drift_between(units)[i] >= 0 && fc_drift_between(units)[i] <= FLT_MAX))
+			return false;
+	return statistics % 2 == 0 || fc_drift_between(units)[statistics] == 0;
 }
 
 fc_status
@@ -203,7 +199,7 @@ fc_drift_counts_check(const void *bytes, size_t size)
 		((counts->flags & FC_DRIFT_WIDE) ? sizeof(uint64_t) : sizeof(uint32_t));
 	if (!fc_zero_padding((const char *) (counts + 1) + used,
 						 (const char *) (counts + 1) + numbers_size(counts, counts->flags)) ||
-		check_units(counts) != FC_OK)
+		!units_valid(counts))
 		return FC_EFORMAT;
 	return check_numbers(counts);
 }
@@ -221,41 +217,51 @@ add_number(fc_drift_counts *counts, size_t i, uint64_t number)
 
 /*
  * Adds the pending rows to the counts of the pairs of bit b and each later
- * bit, which start at index `begin`.
+ * bit, which start at index `begin`. A row whose weight has bit `plane` counts
+ * 2^plane times.
  */
 static void
 fold_pairs(fc_drift_counts *counts, size_t b, size_t begin, const uint32_t *low,
-		   const uint32_t *high)
+		   const uint32_t *high, size_t plane)
 {
-	size_t		others = fc_drift_bits(counts) - b - 1;
+	size_t		bits = fc_drift_bits(counts);
+	size_t		others = bits - b - 1;
+	const uint32_t *planes = low + 2 * FC_DRIFT_LANES(bits) + 2 * plane;
+	uint32_t	first = low[b] & planes[0];
+	uint32_t	second = high[b] & planes[1];
 	uint32_t	sums[FC_DRIFT_PLAIN + FC_DRIFT_FAR];
 
-	if (!(counts->flags & FC_DRIFT_WIDE))
+	if (!(counts->flags & FC_DRIFT_WIDE) && plane == 0)
 	{
-		fc_drift_count_both(low[b], high[b], low + b + 1, high + b + 1, others,
+		fc_drift_count_both(first, second, low + b + 1, high + b + 1, others,
 							(uint32_t *) (counts + 1) + begin);
 		return;
 	}
 	memset(sums, 0, others * sizeof(uint32_t));
-	fc_drift_count_both(low[b], high[b], low + b + 1, high + b + 1, others,
-						sums);
+	fc_drift_count_both(first, second, low + b + 1, high + b + 1, others, sums);
 	for (size_t j = 0; j < others; j++)
-		add_number(counts, begin + j, sums[j]);
+		add_number(counts, begin + j, (uint64_t) sums[j] << plane);
 }
 
 void
 fc_drift_fold(fc_drift_counts *counts)
 {
 	size_t		bits = fc_drift_bits(counts);
-	size_t		begin = (size_t) counts->dim * FC_DRIFT_CELLS;
+	size_t		words = 2 * FC_DRIFT_LANES(bits);
 	uint32_t   *low;
 
 	if (counts->pending == 0)
 		return;
 	low = words_of(counts);
-	for (size_t b = 0; b + 1 < bits; begin += bits - ++b)
-		fold_pairs(counts, b, begin, low, low + FC_DRIFT_LANES(bits));
-	memset(low, 0, 2 * FC_DRIFT_LANES(bits) * sizeof(uint32_t));
+	for (size_t plane = 0; plane < FC_DRIFT_PLANES; plane++)
+	{
+		size_t		begin = (size_t) counts->dim * FC_DRIFT_CELLS;
+		const uint32_t *rows = low + words + 2 * plane;
+
+		for (size_t b = 0; b + 1 < bits && (rows[0] | rows[1]) != 0; begin += bits - ++b)
+			fold_pairs(counts, b, begin, low, low + words / 2, plane);
+	}
+	memset(low, 0, (words + 2 * FC_DRIFT_PLANES) * sizeof(uint32_t));
 	counts->pending = 0;
 }
 
@@ -378,10 +384,11 @@ fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
 
 fc_status
 fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
-				   const float *floats, fc_drift_counts *counts)
+				   const float *floats, uint32_t weight, fc_drift_counts *counts)
 {
 	size_t		d = prepared->dim;
 	uint32_t   *cells = (uint32_t *) (counts + 1);
+	uint32_t   *planes;
 
 	FC_ASSERT(counts->flags & FC_DRIFT_UNPACKED);
 	if (!(floats != NULL
@@ -394,11 +401,11 @@ fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
 	if (counts->flags & FC_DRIFT_WIDE)
 		for (size_t j = 0; j < d; j++)
 			add_number(counts, j * FC_DRIFT_CELLS + (size_t) prepared->place[j],
-					   1);
+					   weight);
 	else
 		for (size_t j = 0; j < d; j++)
-			cells[j * FC_DRIFT_CELLS + (size_t) prepared->place[j]]++;
-	counts->rows++;
+			cells[j * FC_DRIFT_CELLS + (size_t) prepared->place[j]] += weight;
+	counts->rows += weight;
 	if (prepared->bits < 2)
 		return FC_OK;
 	for (size_t b = prepared->plain == d ? d : 0; b < prepared->bits; b++)
@@ -412,14 +419,17 @@ fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
 					  (counts->pending < 32
 					   ? 0
 					   : FC_DRIFT_LANES(prepared->bits)));
+	planes = words_of(counts) + 2 * FC_DRIFT_LANES(prepared->bits) + (counts->pending < 32 ? 0 : 1);
+	for (size_t plane = 0; weight >> plane != 0; plane++)
+		planes[2 * plane] |= (weight >> plane & 1) << counts->pending % 32;
 	if (++counts->pending == FC_DRIFT_BATCH)
 		fc_drift_fold(counts);
 	return FC_OK;
 }
 
 void
-fc_drift_count_null(fc_drift_counts *counts, size_t j)
+fc_drift_count_null(fc_drift_counts *counts, size_t j, uint32_t weight)
 {
 	FC_ASSERT(counts->flags & FC_DRIFT_NULLS);
-	add_number(counts, fc_drift_values(counts) + j, 1);
+	add_number(counts, fc_drift_values(counts) + j, weight);
 }

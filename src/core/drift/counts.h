@@ -2,9 +2,11 @@
  * counts.h - counts of rows per cell and per pair of bits, and of NULLs: the
  * flat, versioned bytes of drift_counts.
  *
- * Counts are exact, and linear in the rows. They are integers of 32 bits below
- * 2^32 rows, and of 64 bits beyond (FC_DRIFT_WIDE); the number of rows decides
- * the width, so that equal counts have equal bytes.
+ * A row counts as often as its weight, a whole number; the number of rows is
+ * then the sum of the weights. Counts are exact, and linear in the rows. They
+ * are integers of 32 bits below 2^32 rows, and of 64 bits beyond
+ * (FC_DRIFT_WIDE); the number of rows decides the width, so that equal counts
+ * have equal bytes.
  *
  * Layout (offsets multiples of 8, padding zero):
  *     fc_drift_counts
@@ -26,6 +28,8 @@
  *     uint32 words[2 * FC_DRIFT_LANES(bits)]    bit i of a word: row i in the
  *                                               first half of the words, row
  *                                               32 + i in the second
+ *     uint32 planes[2 * FC_DRIFT_PLANES]        the bits of weights, in the
+ *                                               same order
  * Rows and cells include pending rows; pairs include them once they are
  * folded.
  */
@@ -52,6 +56,12 @@
  */
 #define FC_DRIFT_BATCH	64
 
+/* Number of bits of a weight. */
+#define FC_DRIFT_PLANES	12
+
+/* Maximum weight of a row. */
+#define FC_DRIFT_MAX_WEIGHT	((1 << FC_DRIFT_PLANES) - 1)
+
 #define FC_DRIFT_LANES(n)	(((n) + 15) / 16 * 16)	/* length of an array for
 													 * the inner loops,
 													 * rounded up to a
@@ -77,22 +87,23 @@ typedef struct fc_drift_counts
 	uint64_t	reserved[4];	/* always 0 */
 } fc_drift_counts;
 
-/* What is known of the units of counted rows, and of sketched ones (units.h). */
+/* Sizes of units of counted rows, and the law of their waves (units.h). */
 typedef struct fc_drift_units
 {
-	int64_t units;				/* number of units */
+	int64_t		units;			/* number of units; 0 if each row is a unit,
+								 * and rows have weights */
 	double		rows;			/* number of rows */
 
 	/*
-	 * sum over units of the squared share of the rows, the inverse of the
-	 * effective number of units
+	 * sum over units of the squared share of the rows or of their weights,
+	 * the inverse of the effective number of units
 	 */
 	double		square;
 	double		parts;			/* effective number of parts */
 
 	/*
-	 * what the mean of the MMD^2 of waves exceeds the mean for independent
-	 * rows by; tr V^2 and tr V^3, V the covariance matrix of the mean waves
+	 * mean of the MMD^2 of waves minus its mean for independent rows; tr V^2
+	 * and tr V^3, where V is the covariance matrix of the mean waves
 	 */
 	double		wave_excess;
 	double		wave_square;
@@ -144,7 +155,7 @@ fc_drift_units *fc_drift_units_of(const fc_drift_counts *counts);
 static inline float *
 fc_drift_between(const fc_drift_units *units)
 {
-	return (float *) (units +1);
+	return (float *) (units + 1);
 }
 
 static inline uint64_t
@@ -201,11 +212,11 @@ fc_drift_packed_flags(const fc_drift_counts *counts)
 }
 
 /*
- * Adds sign * source (1 or -1) to target; both must be folded, and the
- * target wide enough for all rows and without FC_DRIFT_UNITS. NULLs remain known only if they are known
- * for the rows of both. Returns FC_EMISMATCH if the specs differ,
- * FC_ENEGATIVE if the target lacks rows to subtract, FC_EOVERFLOW if the
- * rows exceed the width.
+ * Adds sign * source (1 or -1) to target; both must be folded, and the target
+ * wide enough for all rows and without FC_DRIFT_UNITS. NULLs remain known only
+ * if they are known for the rows of both. Returns FC_EMISMATCH if the specs
+ * differ, FC_ENEGATIVE if the target lacks rows to subtract, FC_EOVERFLOW if
+ * the rows exceed the width.
  */
 fc_status	fc_drift_combine(fc_drift_counts *target,
 							 const fc_drift_counts *source, int sign);
@@ -245,18 +256,19 @@ void		fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
 							 fc_drift_prepared *prepared);
 
 /*
- * Counts one row, given as unaligned doubles or floats; the other argument is
- * NULL. If the metric is cosine, the row must have length 1. The counts must
- * be unpacked, of the prepared spec, and wide if 32 bits do not suffice.
- * Returns FC_EVALUE if a value is not finite.
+ * Counts one row `weight` times, from 1 to FC_DRIFT_MAX_WEIGHT. It is given as
+ * unaligned doubles or floats; the other argument is NULL. If the metric is
+ * cosine, the row must have length 1. The counts must be unpacked, of the
+ * prepared spec, and wide if 32 bits do not suffice. Returns FC_EVALUE if a
+ * value is not finite.
  */
 fc_status	fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
-							   const float *floats, fc_drift_counts *counts);
+							   const float *floats, uint32_t weight, fc_drift_counts *counts);
 
 /*
- * Counts a NULL in the column of the table whose last dimension is j. The
- * counts must have FC_DRIFT_NULLS.
+ * Counts a NULL `weight` times in the column of the table whose last dimension
+ * is j. The counts must have FC_DRIFT_NULLS.
  */
-void		fc_drift_count_null(fc_drift_counts *counts, size_t j);
+void		fc_drift_count_null(fc_drift_counts *counts, size_t j, uint32_t weight);
 
 #endif							/* FC_DRIFT_COUNTS_H */

@@ -15,10 +15,10 @@ fc_drift_rows_of_side(const fc_drift_sides *sides, int side)
 	const fc_sketch_view *sketch = sides->sketch[side];
 	const fc_drift_units *units = units_of_side(sides, side);
 
-	return units !=NULL ? units->rows
-	:			fc_drift_has_counts(sides) ? (double) sides->counts[side]->rows
-	:			fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) /
-				fc_sketch_weight2(sketch);
+	return units != NULL ? units->rows
+		: fc_drift_has_counts(sides) ? (double) sides->counts[side]->rows
+		: fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) /
+		fc_sketch_weight2(sketch);
 }
 
 double
@@ -28,7 +28,7 @@ fc_drift_number_of_side(const fc_drift_sides *sides, int side, size_t i)
 	const fc_drift_units *units = units_of_side(sides, side);
 	double		number = (double) fc_drift_number(counts, i);
 
-	return units !=NULL ? number * (units->rows / (double) counts->rows) : number;
+	return units != NULL ? number * (units->rows / (double) counts->rows) : number;
 }
 
 /* ---- NULLs ---- */
@@ -132,7 +132,8 @@ fc_drift_normal_scores(const fc_drift_sides *sides, size_t j, double *score)
 
 	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
 	{
-		double		rows = fc_drift_rows_of_cell(sides, 0, j, cell) + fc_drift_rows_of_cell(sides, 1, j, cell);
+		double		rows = (fc_drift_rows_of_cell(sides, 0, j, cell) +
+							fc_drift_rows_of_cell(sides, 1, j, cell));
 
 		score[cell] = rows > 0 ? fc_normal_quantile((below + 0.5 * rows) / n) : 0.0;
 		below += rows;

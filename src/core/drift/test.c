@@ -585,7 +585,9 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 	}
 	if (fc_drift_too_few_units(sides))
 	{
-		result->verdict = FC_VERDICT_TOO_FEW_UNITS;
+		result->verdict = fc_drift_units_of(sides->counts[0])->units > 0
+			? FC_VERDICT_TOO_FEW_UNITS
+			: FC_VERDICT_TOO_FEW;
 		return;
 	}
 	if (fc_drift_has_waves(sides) && sides->null != NULL)

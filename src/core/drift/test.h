@@ -96,9 +96,10 @@ typedef enum fc_verdict
 {
 	FC_VERDICT_TOO_FEW_UNITS,	/* a side has fewer than FC_DRIFT_MIN_PARTS
 								 * effective parts (units.h) */
-	FC_VERDICT_TOO_FEW,			/* fewer than FC_DRIFT_MIN_ROWS rows, or no
-								 * test set applies; or the p-value is not
-								 * below the threshold, but hidden is above
+	FC_VERDICT_TOO_FEW,			/* a few rows have most of the weight; fewer
+								 * than FC_DRIFT_MIN_ROWS rows, or no test set
+								 * applies; or the p-value is not below the
+								 * threshold, but hidden is above
 								 * FC_DRIFT_MAX_HIDDEN */
 	FC_VERDICT_NONE,			/* the p-value is not below the threshold */
 	FC_VERDICT_SLIGHT,			/* the p-value is below the threshold, but the

@@ -5,6 +5,9 @@
 
 #include "drift/internal.h"
 
+/* Mean size of units, less 1, that counts as 0. */
+#define ROUNDING	1e-9
+
 /* ---- variances between units ---- */
 
 /* A count of each part, to be compared between parts. */
@@ -81,7 +84,8 @@ count_column(const fc_drift_sides *side, size_t j,
 	memset(c->count, 0, c->parts * sizeof(double));
 	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
 		for (size_t p = 0; p < c->parts && variance > 0; p++)
-			c->count[p] += fc_drift_rows_of_cell(&side[p], 0, j, cell) * score[cell] / sqrt(variance);
+			c->count[p] += fc_drift_rows_of_cell(&side[p], 0, j, cell) *
+				score[cell] / sqrt(variance);
 	ranks[j] = variance_between(c);
 }
 
@@ -139,7 +143,7 @@ count_mean(const fc_drift_parts *parts, size_t j, part_counts *c, float *means)
  * Sets traces of powers of V, the covariance matrix of the mean waves. With
  * K_pq = h_p h_q <z_p - z, z_q - z>, they are sums over distinct parts:
  *     tr V = sum K_pp, tr V^2 = sum K_pq^2, tr V^3 = sum K_pq K_qr K_rp,
- * each divided by what is left of all tuples of parts.
+ * each divided by the share of tuples of distinct parts among all tuples.
  */
 static void
 count_waves(const fc_drift_parts *parts, fc_arena *arena, fc_drift_units *units)
@@ -185,11 +189,11 @@ count_waves(const fc_drift_parts *parts, fc_arena *arena, fc_drift_units *units)
 	}
 	trace /= pairs;
 	square = fmin(square / pairs, trace * trace);
-	units	  ->wave_excess = trace - (1.0 - own) * w2 / (w * w - w2);
-	units	  ->wave_square = square;
-	units	  ->wave_cube = square > 0
-	? fmin(fmax(cube / triples, square * square / trace), pow(square, 1.5))
-	: 0.0;
+	units->wave_excess = trace - (1.0 - own) * w2 / (w * w - w2);
+	units->wave_square = square;
+	units->wave_cube = square > 0
+		? fmin(fmax(cube / triples, square * square / trace), pow(square, 1.5))
+		: 0.0;
 }
 
 void
@@ -258,9 +262,23 @@ fc_drift_count_units(const fc_drift_parts *parts, fc_arena *arena, fc_drift_coun
 bool
 fc_drift_too_few_units(const fc_drift_sides *sides)
 {
-	return fc_drift_has_units(sides) &&
-		fmin(fc_drift_units_of(sides->counts[0])->parts, fc_drift_units_of(sides->counts[1])->parts) <
-		FC_DRIFT_MIN_PARTS;
+	bool		few = false;
+
+	for (int side = 0; side < 2 && fc_drift_has_units(sides); side++)
+		few |= fc_drift_units_of(sides->counts[side])->parts < FC_DRIFT_MIN_PARTS;
+	return few;
+}
+
+/*
+ * Returns b - 1, by how much the mean size of the unit of a row exceeds 1; 0
+ * for a difference that is rounding.
+ */
+static double
+excess_size(const fc_drift_units *units)
+{
+	double		excess = units->rows * units->square - 1.0;
+
+	return excess > ROUNDING ? excess : 0.0;
 }
 
 fc_drift_design
@@ -280,7 +298,7 @@ fc_drift_design_of(const fc_drift_sides *sides, size_t place, const double rows[
 		const fc_drift_units *units = fc_drift_units_of(sides->counts[side]);
 
 		excess += rows[side] * ((double) fc_drift_between(units)[place] - variance);
-		scale += rows[side] * (units->rows * units->square - 1.0) *variance;
+		scale += rows[side] * excess_size(units) * variance;
 	}
 	if (!(scale > 0))
 		return design;
@@ -289,8 +307,7 @@ fc_drift_design_of(const fc_drift_sides *sides, size_t place, const double rows[
 		const fc_drift_units *units = fc_drift_units_of(sides->counts[side]);
 		double		part;
 
-		design.effect[side] = 1.0 + fmax(0.0, excess / scale) *
-			(units->rows * units->square - 1.0);
+		design.effect[side] = 1.0 + fmax(0.0, excess / scale) * excess_size(units);
 		part = rows[side] * design.effect[side];
 		sum += part;
 		squares += part * part / (units->parts - 1.0);
@@ -317,7 +334,7 @@ fc_drift_law_of_units(const fc_drift_sides *sides, fc_wave_law *law)
 		root += sqrt(units->wave_square);
 		third += cbrt(units->wave_cube);
 		sum += units->wave_square / (units->parts - 1.0);
-		larger |= units->rows * units->square > 1.0;
+		larger |= excess_size(units) > 0;
 	}
 	*law = (fc_wave_law)
 	{

@@ -14,8 +14,14 @@
  * row. The design effect of side i is 1 + rho (b_i - 1): its n_i rows say as
  * much about the share as n_i / (1 + rho (b_i - 1)) independent rows. Both
  * sides decide about rho, because rare counts are in few units or, on one
- * side, in none. As rho is estimated from few parts, tails are those of
- * Student's t.
+ * side, in none. Tails are tails of Student's t, because rho is estimated from
+ * few parts.
+ *
+ * Rows with weights are units, too: counts are sums of weights, divided by the
+ * mean weight, and b_i = n_i sum (share of the weight)^2. Weights that have
+ * nothing to do with the count have rho = 1, and the n_i rows are as many as
+ * (sum of weights)^2 / sum of squared weights (L. Kish). Units of weighted rows
+ * have the sums of their weights.
  *
  * Units that are on both sides make the sides more alike than independent ones,
  * so that p-values are then too large rather than too small.
@@ -42,15 +48,15 @@
 typedef struct fc_drift_parts
 {
 	const fc_drift_spec *spec;
-	const fc_drift_fill *fill;	/* as in fc_drift_sides */
+	const fc_drift_fill *fill;	/* see fc_drift_sides */
 	size_t		count;
 	const fc_drift_counts *const *counts;	/* counts of each part, folded */
 	const fc_sketch_view *sketch;	/* sketch of each part */
 	const fc_drift_counts *all; /* sum of the counts */
 	const fc_sketch_view *all_sketch;	/* sum of the sketches */
-	int64_t units;
+	int64_t		units;			/* see fc_drift_units */
 	double		rows;
-	double		square;			/* sum of the squared shares of the units */
+	double		square;
 } fc_drift_parts;
 
 /*

@@ -521,7 +521,7 @@ text_of_seconds(double seconds)
 	{
 		double		seconds;
 		const char *name;
-	} units[] = {{365.25 * 86400, "years"}, {86400, "days"}, {3600, "hours"},
+	}			units[] = {{365.25 * 86400, "years"}, {86400, "days"}, {3600, "hours"},
 	{60, "minutes"}, {1, "seconds"}, {1e-3, "ms"}};
 	int			i = 0;
 	double		count;

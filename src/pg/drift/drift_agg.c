@@ -70,7 +70,7 @@ fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("spec must be the same for all rows of drift_counts"));
 	PG_RETURN_POINTER(drift_counts_add_row(drift_prepared_of_spec(spec),
-										   v.doubles, v.floats, state));
+										   v.doubles, v.floats, 1, state));
 }
 
 /*

@@ -190,6 +190,11 @@ sides_argument(FunctionCallInfo fcinfo)
 			 !fc_drift_counts_of_spec(sides.counts[side], sides.spec)))
 			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 					errmsg("the drift_counts were not made with the drift_spec"));
+	if (sides.counts[0] != NULL && sides.counts[1] != NULL &&
+		((sides.counts[0]->flags ^ sides.counts[1]->flags) & FC_DRIFT_UNITS))
+		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				errmsg("the training rows and the new rows were not both counted in units or with weights"),
+				errhint("Retrain the model on rows."));
 	if (sides.spec != NULL && !PG_ARGISNULL(8))
 		sides.fill = fill_of_encoder(ENCODER_ARG(8), sides.spec);
 	return sides;

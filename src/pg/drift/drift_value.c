@@ -74,7 +74,7 @@ fastclust_unit_count(PG_FUNCTION_ARGS)
 {
 	const fc_drift_units *units = fc_drift_units_of(DRIFT_COUNTS_ARG(0));
 
-	if (units == NULL)
+	if (units == NULL || units->units == 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(units->units);
 }
@@ -194,17 +194,17 @@ drift_counts_pack(const fc_drift_counts *counts)
 
 fc_drift_counts *
 drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles,
-					 const float *floats, fc_drift_counts *counts)
+					 const float *floats, uint32 weight, fc_drift_counts *counts)
 {
 	fc_status	status;
 
-	if (unlikely(counts->rows >= FC_DRIFT_MAX_NARROW &&
+	if (unlikely(counts->rows + weight > FC_DRIFT_MAX_NARROW &&
 				 !(counts->flags & FC_DRIFT_WIDE)))
 	{
 		fc_drift_fold(counts);
 		counts = converted(counts, FC_DRIFT_UNPACKED | FC_DRIFT_WIDE);
 	}
-	status = fc_drift_count_row(prepared, doubles, floats, counts);
+	status = fc_drift_count_row(prepared, doubles, floats, weight, counts);
 	if (unlikely(status == FC_EVALUE))
 		reject_not_finite(doubles, floats, prepared->dim);
 	check_status(status);

@@ -54,14 +54,15 @@ extern fc_drift_counts *new_drift_counts(const fc_drift_spec *spec, uint8 nulls)
 extern fc_drift_counts *drift_counts_unpack(fc_drift_counts *counts);
 
 /*
- * Adds a row of d doubles or floats to unpacked counts of the prepared spec.
+ * Adds a row of d doubles or floats, `weight` times, to unpacked counts of the prepared spec.
  * The row may be unaligned; the other pointer is NULL. If the metric is
  * cosine, the row must have length 1. Returns the counts, or a larger copy
  * when they exceed 2^32 rows. Raises an error for a value that is not finite.
  */
 extern fc_drift_counts *drift_counts_add_row(const fc_drift_prepared *prepared,
 											 const double *doubles,
-											 const float *floats, fc_drift_counts *counts);
+											 const float *floats, uint32 weight,
+											 fc_drift_counts *counts);
 
 /*
  * Computes target += sign * source (sign 1 or -1). Returns the target, or a

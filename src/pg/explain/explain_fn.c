@@ -652,12 +652,12 @@ shown_timestamp(double seconds, bool exact)
 static char *
 shown_interval(double seconds, bool exact)
 {
-	double units = (exact ? floor(seconds * 1e6 + 0.25) : round(seconds) * 1e6);
+	double		units = (exact ? floor(seconds * 1e6 + 0.25) : round(seconds) * 1e6);
 	double		size = floor(fabs(units) / 1e6);
 	int			micro = (int) (fabs(units) - 1e6 * size);
 	double		days = floor(size / 86400);
 	int			left = (int) (size - 86400 * days);
-	char	   *sign = units <0 ? "-" : "";
+	char	   *sign = units < 0 ? "-" : "";
 	char	   *time = psprintf("%02d:%02d:%02d%s", left / 3600, left / 60 % 60,
 								left % 60, shown_fraction(micro));
 

@@ -332,7 +332,7 @@ count_vector(live_changes *changes, int sign, const vector *v,
 			const fc_drift_prepared
 					   *prepared = drift_prepared_of_spec(changes->live->drift_spec);
 
-			side->counts = drift_counts_add_row(prepared, v->doubles, v->floats,
+			side->counts = drift_counts_add_row(prepared, v->doubles, v->floats, 1,
 												side->counts);
 		}
 	}

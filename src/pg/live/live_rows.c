@@ -68,7 +68,7 @@ live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts,
 	{
 		fc_row		row = kept_row(bytes, at);
 
-		counts = drift_counts_add_row(prepared, row.doubles, row.floats,
+		counts = drift_counts_add_row(prepared, row.doubles, row.floats, 1,
 									  counts);
 	}
 	return counts;

@@ -609,7 +609,7 @@ fastclust_row_weight(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(weight);
 }
 
-/* Raises an error if values of the unit's column cannot be told apart. */
+/* Raises an error if values of the unit's column cannot be hashed. */
 static void
 check_unit(const train_source *source)
 {

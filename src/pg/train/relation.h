@@ -59,6 +59,7 @@ typedef struct train_source
 								 * each row has the weight 1 */
 	double		total_weight;	/* sum of the weights; number of rows without
 								 * weights */
+	double		max_weight;
 	double		weight_factor;	/* factor of weights in sketches, whose range
 								 * is limited */
 	double		count_factor;	/* factor that makes counts of the weights, of

@@ -533,62 +533,34 @@ uniform_sample(training *t, double wanted)
 
 const int	unit_halves[2] = {5, 5};
 
-/* Samples of sets of units, whose first rows become one sample. */
-typedef struct unit_sets
-{
-	const fc_weighted_rows *rows[UNIT_SETS];
-	Size		taken[UNIT_SETS];
-	double	   *row;
-}			unit_sets;
-
-/* Returns the set that has row i of the sample, and makes i its index there. */
+/*
+ * Returns the first taken[i] rows of each of three samples as one sample; a
+ * number may be 0.
+ */
 static const fc_weighted_rows *
-set_of_row(const unit_sets * sets, Size *i)
+joined_rows(const fc_weighted_rows *const *sets, const Size *taken)
 {
-	int			set = 0;
-
-	for (; *i >= sets->taken[set]; set++)
-		*i -= sets->taken[set];
-	return sets->rows[set];
-}
-
-static const double *
-row_of_sets(void *place, size_t i)
-{
-	const		unit_sets *sets = place;
-	const fc_weighted_rows *rows = set_of_row(sets, &i);
-
-	fc_weighted_row(rows, i, sets->row);
-	return sets->row;
-}
-
-/* Returns the rows taken from all sets as one sample. */
-static const fc_weighted_rows *
-joined_sets(unit_sets * sets, Size n)
-{
-	const fc_weighted_rows *first = sets->rows[0];
-	Size		words = fc_missing_words(first->d);
-	double	   *weights = alloc_large(n * sizeof(double));
-	uint64	   *missing = alloc_large(n * words * sizeof(uint64));
-	fc_centroid_source source = {
-		.k = n,
-		.d = first->d,
-		.row = row_of_sets,
-		.place = sets
-	};
+	Size		n = taken[0] + taken[1] + taken[2];
+	Size		d = sets[0]->d;
+	Size		words = fc_missing_words(d);
+	double	   *x = alloc_large(n * (d + 1) * sizeof(double));
+	uint64	   *missing = MemoryContextAllocExtended(CurrentMemoryContext,
+													 n * words * sizeof(uint64),
+													 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	Size		r = 0;
 	fc_weighted_rows *joined;
 
-	sets->row = palloc(first->d * sizeof(double));
-	for (Size r = 0; r < n; r++)
+	for (int set = 0; set < UNIT_SETS && taken[set] > 0; r += taken[set++])
 	{
-		Size		i = r;
-		const fc_weighted_rows *rows = set_of_row(sets, &i);
+		double	   *values = numbers_of_rows(sets[set]);
 
-		weights[r] = rows->weights[i];
-		for (Size w = 0; w < words; w++)
-			missing[r * words + w] = rows->missing != NULL ? rows->missing[i * words + w] : 0;
+		memcpy(x + r * d, values, taken[set] * d * sizeof(double));
+		memcpy(x + n * d + r, sets[set]->weights, taken[set] * sizeof(double));
+		if (sets[set]->missing != NULL)
+			memcpy(missing + r * words, sets[set]->missing, taken[set] * words * sizeof(uint64));
+		pfree(values);
 	}
-	joined = rows_of_operator(make_codebook_of(first->metric, &source, weights));
+	joined = rows_of_operator(make_codebook_for(sets[0]->metric, x, x + n * d, n, d));
 	joined->missing = missing;
 	return joined;
 }
@@ -597,7 +569,8 @@ const fc_weighted_rows *
 sample_of_units(const training *t, const train_source *source, Size dim, const int *tenths,
 				double wanted)
 {
-	unit_sets	sets = {{NULL}};
+	const fc_weighted_rows *sets[UNIT_SETS] = {NULL};
+	Size		taken[UNIT_SETS] = {0};
 	memory_account memory = {"a sample"};
 	scan_request request = {.size = wanted};
 	query_argument plan = {"scan_plan"};
@@ -616,20 +589,20 @@ sample_of_units(const training *t, const train_source *source, Size dim, const i
 
 		read_scan(query_value(i, 2, &null), &result);
 		if (result.n > 0)
-			sets.rows[set] = even_rows(rows_of_coreset(result.sample,
-													   fill_of_source(source, no_scaling),
-													   &memory),
-									   (uint64) t->options->seed);
+			sets[set] = even_rows(rows_of_coreset(result.sample,
+												  fill_of_source(source, no_scaling),
+												  &memory),
+								  (uint64) t->options->seed);
 	}
 	end_query();
 	for (int set = 0; set < count; set++)
-		n = Min(n, floor(sets.rows[set] == NULL ? 0 : sets.rows[set]->n / tenths[set]));
+		n = Min(n, floor(sets[set] == NULL ? 0 : sets[set]->n / tenths[set]));
 	if (n < MIN_ROWS_PER_TENTH)
 		return sample_of_source(t, source, dim, wanted);
 	n = Min(n, floor(request.size / 10));
 	for (int set = 0; set < count; set++)
-		sets.taken[set] = (Size) n * (Size) tenths[set];
-	return joined_sets(&sets, 10 * (Size) n);
+		taken[set] = (Size) n * (Size) tenths[set];
+	return joined_rows(sets, taken);
 }
 
 int

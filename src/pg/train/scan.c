@@ -23,6 +23,7 @@
 #include "pg/train/scan_result.h"
 #include "pg/train/serving.h"
 #include "pg/train/source.h"
+#include "pg/train/units.h"
 #include "rkhs/map.h"
 
 /*
@@ -495,7 +496,7 @@ scan_fits(training *t, const fc_weighted_rows *sample, int *count)
 		.scaling = t->scaling,
 		.map = t->map,
 		.spec = spec_without_sample(t->spec),
-		.drift_spec = t->drift_spec
+		.drift_spec = has_parts(&t->source) ? NULL : t->drift_spec	/* else count_units */
 	};
 	int			nest = enter_grouping(t, t->estimate < MIN_PARALLEL_GROUP_ROWS * t->groups);
 	group_fit  *fits;

@@ -271,7 +271,7 @@ scaled_batch(const scan_state *state, const double *rows, Size n)
  * in which missing values are NaN.
  */
 static void
-count_nulls(const scan_state *state, const double *raw)
+count_nulls(const scan_state *state, const double *raw, uint32 weight)
 {
 	const fc_encoder *encoder = &state->plan->encoder->view;
 
@@ -281,8 +281,20 @@ count_nulls(const scan_state *state, const double *raw)
 		Size		last = feature->first + feature->width - 1;
 
 		if (isnan(raw[feature->first]) || (feature->missing && raw[last] == 1.0))
-			fc_drift_count_null(state->counts, last);
+			fc_drift_count_null(state->counts, last, weight);
 	}
+}
+
+/*
+ * Returns FC_DRIFT_MAX_WEIGHT times the weight of a row, which is at most 1, as
+ * a whole number: at random the number below or above, so that small weights
+ * count in the mean. The hash's low bits choose the share.
+ */
+static uint32
+whole_weight(double weight, uint64 hash)
+{
+	return (uint32) Min(floor(weight * FC_DRIFT_MAX_WEIGHT + ldexp((double) (hash >> 32), -32)),
+						FC_DRIFT_MAX_WEIGHT);
 }
 
 /*
@@ -315,6 +327,7 @@ add_share(scan_state *state, const uint64 *hashes, const double *x,
 			.weight = FC_ONE_WEIGHT
 		};
 		fc_status	status = FC_OK;
+		uint32		count;
 
 		if ((hashes[r] & plan->share) != 0)
 			continue;
@@ -327,9 +340,12 @@ add_share(scan_state *state, const uint64 *hashes, const double *x,
 			report_row(status, x, NULL, plan->d);
 		if (edges == NULL)
 			continue;
-		state->counts = drift_counts_add_row(edges, x, NULL, state->counts);
+		count = weights == NULL ? 1 : whole_weight(weights[r] * plan->weight_factor, hashes[r]);
+		if (count == 0)
+			continue;
+		state->counts = drift_counts_add_row(edges, x, NULL, count, state->counts);
 		if (plan->encoder != NULL)
-			count_nulls(state, raw);
+			count_nulls(state, raw, count);
 	}
 }
 

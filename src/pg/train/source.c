@@ -217,7 +217,10 @@ bucket_scan_text(const train_source *source, const char *column, bool keyed)
 static char *
 unit_part(const train_source *source)
 {
-	return psprintf("unit_part(t.%s, %s)", quote_identifier(source->unit), row_key(source));
+	return psprintf("unit_part(%s, %s)",
+					source->unit == NULL ? "NULL::integer"
+					: psprintf("t.%s", quote_identifier(source->unit)),
+					row_key(source));
 }
 
 /*
@@ -247,6 +250,7 @@ unit_scan_text(const train_source *source, const char *column)
 {
 	char	   *value = column == NULL ? NULL : psprintf("t.%s", quote_identifier(column));
 	char	   *shown = "q.value::text";
+	const char *weight = source->weight != NULL ? source->weight : "1";
 
 	/* groups whose texts name them are grouped by their texts */
 	if (column != NULL && source->group_by != NULL && has_loose_groups(source))
@@ -254,22 +258,29 @@ unit_scan_text(const train_source *source, const char *column)
 	else if (column != NULL && source->group_by != NULL)
 		value = source->group_value;
 	else if (column == NULL)
-		value = "''::text";
-	return psprintf("SELECT s.shown, s.states, s.parts, u.units, u.n, u.squares"
-					" FROM (SELECT q.value, %s AS shown, array_agg(q.result) AS states,"
-					" array_agg(q.other) AS parts FROM (%s) q GROUP BY q.value) s"
+		value = "NULL::text";
+	return psprintf("SELECT s.shown, s.state, s.parts, %s, u.weight, u.squares, u.own"
+					" FROM (SELECT q.value, %s AS shown, fastclust_internal.sum(q.result) AS state,"
+					" array_agg(q.result) AS parts FROM"
+					" (SELECT q.value, fastclust_internal.sum(q.result) AS result FROM (%s) q"
+					" GROUP BY q.value, q.other) q GROUP BY q.value) s"
 					" JOIN (SELECT q.value, sum(CASE WHEN q.other IS NULL THEN q.n ELSE 1 END)::bigint"
-					" AS units, sum(q.n)::float8 AS n,"
-					" sum(CASE WHEN q.other IS NULL THEN q.n ELSE q.n * q.n END)::float8 AS squares"
-					" FROM (SELECT q.value, q.other, sum(q.result)::float8 AS n"
+					" AS units, sum(q.weight) AS weight, sum(q.own) AS own,"
+					" sum(CASE WHEN q.other IS NULL THEN q.own ELSE q.weight * q.weight END) AS squares"
+					" FROM (SELECT q.value, q.other, sum(q.result[1]) AS n,"
+					" sum(q.result[2]) AS weight, sum(q.result[3]) AS own"
 					" FROM (%s) q GROUP BY 1, 2) q GROUP BY 1) u"
 					" ON u.value IS NOT DISTINCT FROM s.value ORDER BY s.value",
+					source->unit != NULL ? "u.units" : "0::bigint",
 					shown,
 					grouped_rows(source, value, unit_part(source), scan_call(source, true),
 								 INFINITY, 0, 0),
 					grouped_rows(source, value,
-								 psprintf("t.%s", quote_identifier(source->unit)),
-								 "count(*)", INFINITY, 0, 0));
+								 source->unit == NULL ? "NULL::integer"
+								 : psprintf("t.%s", quote_identifier(source->unit)),
+								 psprintf("ARRAY[count(*), sum(%s), sum((%s)::float8 * %s)]::float8[]",
+										  weight, weight, weight),
+								 INFINITY, 0, 0));
 }
 
 char *
@@ -338,12 +349,7 @@ check_places(const train_source *source)
 						source->relation));
 }
 
-/*
- * Sets the factors of the weights, and returns the number of rows. The sketch
- * takes weights up to FC_MAX_WEIGHT in steps of FC_MIN_WEIGHT. Counts equal the
- * weights if these are whole numbers, and are 1 if all weights are equal.
- */
-static double
+double
 measure_weights(train_source *source)
 {
 	StringInfoData query;
@@ -369,6 +375,7 @@ measure_weights(train_source *source)
 	/* rounded, because the sum depends on the order of the rows */
 	source->total_weight = (float) frexp(value[1], &exponent);
 	source->total_weight = ldexp(source->total_weight, exponent);
+	source->max_weight = value[3];
 	source->weight_factor = value[2] >= 1 / PLAIN_WEIGHT && value[3] <= PLAIN_WEIGHT
 		? 1
 		: ldexp(1, -ilogb(value[3]));

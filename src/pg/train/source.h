@@ -53,9 +53,10 @@ rows_to_read(const train_source *source, double wanted)
 
 /*
  * Returns the query of a scan with plan $1 of rows in units. Its rows are
- * (value as text, packed states of parts, their numbers, units, rows, sum of
- * the squared rows of units): one row for each value of a column, or a single
- * row if column is NULL. A row without a unit is a unit.
+ * (value as text, packed state, packed states of parts, units, sum of the
+ * weights, sum of the squared weights of units, sum of the squared weights of
+ * rows): one row for each value of a column, or a single row if column is NULL.
+ * A row without a unit is a unit. Without option unit, units is 0.
  */
 extern char *unit_scan_text(const train_source *source, const char *column);
 
@@ -76,6 +77,14 @@ extern int	scan_flags(const train_source *source);
  * values.
  */
 extern double estimated_rows(const train_source *source);
+
+/*
+ * Sets the sums and the factors of the weights, and returns the number of rows.
+ * The sketch takes weights up to FC_MAX_WEIGHT in steps of FC_MIN_WEIGHT.
+ * Counts equal the weights if these are whole numbers, and are 1 if all weights
+ * are equal.
+ */
+extern double measure_weights(train_source *source);
 extern double rows_to_sample(train_source *source, row_sampling sample);
 
 /*

@@ -244,6 +244,7 @@ tried_clusters(const training *t, const fc_weighted_rows *sample, Size max)
 
 	rows = units ? rows_of_halves(rows, count)
 		: first_rows(even_rows(rows, (uint64) t->options->seed), count);
+
 	return choose_clusters(rows, units, max, t->options->seed, t->options->trim,
 						   null_dimensions(&t->source));
 }

@@ -5,6 +5,13 @@
 #include "pg/train/sample.h"
 #include "pg/train/scan_result.h"
 
+/* Returns true if rows are counted in parts: they have units or weights. */
+static inline bool
+has_parts(const train_source *source)
+{
+	return source->unit != NULL || source->weight != NULL;
+}
+
 /*
  * Runs a query of unit_scan_text, with hashed groups.
  */

@@ -263,7 +263,7 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 {
 	stored_version version = version_argument(fcinfo);
 	training	t = {.method = METHOD_KMEANS,.options = version.options};
-	static const int rules_tenths[] = {6, 2, 2};	/* as fc_split_rows */
+	static const int rules_tenths[] = {6, 2, 2};	/* sets of fc_split_rows */
 	const fc_weighted_rows *sample;
 	const fc_weighted_rows *filled;
 	Datum		values[2];
@@ -360,8 +360,8 @@ static bool
 put_sketches(FunctionCallInfo fcinfo, const training *t, const stored_version *version,
 			 const scan_request *request, const char *column, int64 min)
 {
-	bool units = t->source.unit != NULL;
-	const char *columns = units ? "states, parts, units, n, squares" : "scan";
+	bool		units = has_parts(&t->source);
+	const char *columns = units ? "state, parts, units, weight, squares, own" : "scan";
 	query_argument plan = {"scan_plan", plan_of_scan(t, &t->source, request)};
 	bool		enough = true;
 	char	   *query = units ? unit_scan_text(&t->source, column)
@@ -447,9 +447,12 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 	request.drift_spec = (fc_drift_spec *)
 		DatumGetPointer(query_datum("SELECT drift_spec_of($1)", 1, &record,
 									QUERY_STABLE, &null));
+	if (t.source.weight != NULL)
+		t.estimate = measure_weights(&t.source);
 	if (column == NULL)
 	{
-		t.estimate = estimated_rows(&t.source);
+		if (t.source.weight == NULL)
+			t.estimate = estimated_rows(&t.source);
 		request.share = sketched_share(&t, 1);
 	}
 	if (!put_sketches(fcinfo, &t, &version, &request, column,

@@ -23,7 +23,8 @@ CREATE TABLE fastclust_internal.drift_checks (
     p_value double precision,
     fit_residual double precision,
     effect double precision,
-    verdict text NOT NULL CHECK (verdict IN ('none', 'slight', 'drifted', 'too few rows', 'too few units')),
+    verdict text NOT NULL CHECK (
+        verdict IN ('none', 'slight', 'drifted', 'too few rows', 'too few units')),
     columns jsonb CHECK (drift_columns_fit(columns)),
     threshold double precision NOT NULL,
     min_effect double precision NOT NULL,

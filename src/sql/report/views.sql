@@ -237,7 +237,8 @@ COMMENT ON COLUMN drift_log.p_value IS 'probability of such a difference if noth
 COMMENT ON COLUMN drift_log.fit_residual IS
     'share of the sketch that the clusters do not explain; NULL if the sketch cannot be decoded';
 COMMENT ON COLUMN drift_log.effect IS 'size of the change, independent of the number of rows';
-COMMENT ON COLUMN drift_log.verdict IS 'none, slight, drifted or too few rows';
+COMMENT ON COLUMN drift_log.verdict IS
+    'none, slight, drifted, too few rows or too few units';
 COMMENT ON COLUMN drift_log.columns IS
     'columns that changed, smallest p first: objects with name, shift, spread and p';
 COMMENT ON COLUMN drift_log.threshold IS 'limit of the p-value in this check';

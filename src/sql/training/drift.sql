@@ -134,8 +134,7 @@ BEGIN
                           version.version, version.model),
             HINT = 'Retrain the model on rows.';
     END IF;
-    IF version.options ? 'unit' AND version.drift_counts IS NOT NULL
-       AND unit_count(version.drift_counts) IS NULL THEN
+    IF version.options ? 'unit' AND unit_count(version.drift_counts) IS NULL THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format(
                           'version %s of model "%s" was made from a sketch, which does not tell the units of its rows',
@@ -349,7 +348,9 @@ BEGIN
             HINT = 'Remove the key baseline from since.';
     ELSIF $3 IS NOT NULL AND group_version.options ? 'unit' THEN
         RAISE feature_not_supported USING
-            MESSAGE = format('a sketch does not tell the units of its rows, which option "unit" of model "%s" needs', $1),
+            MESSAGE = format(
+                          'a sketch does not tell the units of its rows, which option "unit" of model "%s" needs',
+                          $1),
             HINT = 'Use drift(model, relation), which reads the units.';
     ELSIF $3 IS NOT NULL AND NOT has_all_dimensions(spec(group_version.training_sketch)) THEN
         RAISE feature_not_supported USING

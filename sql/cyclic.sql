@@ -165,6 +165,11 @@ FROM (SELECT cluster, k, count(*) AS rows, max(count(*)) OVER (PARTITION BY clus
     (SELECT predict('gaps', g) AS cluster, k FROM gaps g WHERE hour IS NOT NULL) q GROUP BY 1, 2) q;
 SELECT count(*) FILTER (WHERE predict('gaps', g) IS NULL) AS without_label, count(*) FILTER (WHERE
     predict('skipped', g) IS NULL) AS skipped FROM gaps g;
+-- A row without any value has no label, so that no condition accepts it.
+SELECT train('one column', 'gaps', '{hour}', 3, options =>
+    '{"quiet": true, "encoder": {"period": {"hour": 24}}}') AS version;
+SELECT round(precision::numeric, 2) AS precision, condition ~ 'NULL' AS accepts_null
+FROM cluster_rules('one column');
 CREATE TABLE later AS SELECT i, mod((hour + 4)::numeric, 24)::float8 AS hour, at + interval
     '4 hours' AS at, noise FROM gaps;
 SELECT verdict, c ->> 'name' AS name, c ->> 'shown' AS shown, c ? 'shift' AS has_shift FROM

@@ -53,13 +53,16 @@ holds_at(const ranges *r, Size place)
 	return true;
 }
 
-/* Returns true if all ranges hold for the coordinates of a NULL. */
+/*
+ * Returns true if all ranges hold for the coordinates of a NULL. A row of NULLs
+ * alone has no label, so that they do not hold for the only feature.
+ */
 static bool
 holds_at_null(const ranges *r)
 {
 	const fc_encoder_feature *feature = r->feature;
 
-	if (feature->nulls != FC_NULLS_IMPUTE)
+	if (feature->nulls != FC_NULLS_IMPUTE || r->view->features == 1)
 		return false;
 	for (Size i = 0; i < r->count; i++)
 	{

@@ -137,6 +137,9 @@ SELECT count(*) FROM answers a JOIN calls c USING (i) WHERE a.model = 'at' AND p
 SELECT DISTINCT condition ~ 'Europe/Berlin' AS in_berlin FROM cluster_rules('at');
 SELECT retrain('at', '{"quiet": true, "encoder": {"cyclic": {"at": "day"}, "zone": "Asia/Tokyo"}}');
 SELECT DISTINCT condition ~ 'Asia/Tokyo' AS in_tokyo FROM cluster_rules('at');
+-- Rows without a time zone have the local time of the model.
+CREATE TABLE clock AS SELECT at AT TIME ZONE 'Asia/Tokyo' AS at FROM calls;
+SELECT condition FROM cluster_rules('at', relation => 'clock') WHERE rule ~ ' or ';
 -- 31 March 2024, 01:30 UTC: Berlin's clocks show 3:30.
 SELECT encode_row(e, t, false)::float8[] AS at_3_30, round((degrees(2 * pi() * 3.5 / 24))::numeric)
     AS degrees

@@ -177,7 +177,7 @@ cyclic_part(const ranges *r, Oid type, const char *quoted)
 {
 	const fc_encoder_feature *feature = r->feature;
 	char	   *zone = encoder_text(r->view, feature->type_start, feature->type_length);
-	char	   *local = (feature->type_length > 0
+	char	   *local = (feature->type_length > 0 && type != TIMESTAMPOID
 						 ? psprintf("(%s AT TIME ZONE %s)", quoted, quote_literal_cstr(zone))
 						 : pstrdup(quoted));
 

@@ -140,6 +140,12 @@ SELECT DISTINCT condition ~ 'Asia/Tokyo' AS in_tokyo FROM cluster_rules('at');
 -- Rows without a time zone have the local time of the model.
 CREATE TABLE clock AS SELECT at AT TIME ZONE 'Asia/Tokyo' AS at FROM calls;
 SELECT condition FROM cluster_rules('at', relation => 'clock') WHERE rule ~ ' or ';
+-- CET is a time zone with summer time, but AT TIME ZONE 'CET' has none.
+SET timezone = 'CET';
+SELECT encoder_agg(c, '{at}', '{"cyclic": {"at": "day"}}') FROM calls c;
+SELECT encoder_agg(c, '{local}', '{"cyclic": {"local": "day"}}') IS NOT NULL AS learned FROM calls
+    c;
+SET timezone = 'UTC';
 -- 31 March 2024, 01:30 UTC: Berlin's clocks show 3:30.
 SELECT encode_row(e, t, false)::float8[] AS at_3_30, round((degrees(2 * pi() * 3.5 / 24))::numeric)
     AS degrees

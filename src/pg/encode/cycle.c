@@ -7,6 +7,7 @@
 #include "utils/builtins.h"
 #include "utils/datetime.h"
 #include "utils/float.h"
+#include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
 #include "pg/encode/encode.h"
@@ -59,6 +60,29 @@ local_seconds(double seconds, pg_tz *zone)
 		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				errmsg("timestamp out of range"));
 	return seconds - offset;
+}
+
+const char *
+name_of_zone(pg_tz *zone)
+{
+	const char *name = pg_get_timezone_name(zone);
+
+	for (int i = 0; i < 2; i++)
+	{
+		double		moment = i * 182.0 * SECS_PER_DAY;	/* 1 January, 1 July */
+		Datum		local = DirectFunctionCall2(timestamptz_zone, CStringGetTextDatum(name),
+												TimestampTzGetDatum((TimestampTz)
+																	(moment * USECS_PER_SEC)));
+
+		if (DatumGetTimestamp(local) != (Timestamp) (local_seconds(moment, zone) * USECS_PER_SEC))
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("time zone \"%s\" is ambiguous", name),
+					errdetail("AT TIME ZONE '%s', as rules say it, is an abbreviation with a fixed"
+							  " offset.", name),
+					errhint("Set TimeZone, or option \"zone\", to the name of a city, such as"
+							" Europe/Paris."));
+	}
+	return name;
 }
 
 void

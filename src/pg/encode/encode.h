@@ -177,6 +177,12 @@ extern fc_feature_kind read_json(const Jsonb *jsonb, const json_path *path,
  */
 extern pg_tz *named_zone(const char *name, const char *column);
 
+/*
+ * Returns the name of a time zone. Raises an error if AT TIME ZONE reads it as
+ * an abbreviation of another offset, such as CET in summer.
+ */
+extern const char *name_of_zone(pg_tz *zone);
+
 /* Returns the period of a day, week or year, in the unit of its values. */
 extern double period_of_cycle(fc_cycle cycle, fc_feature_kind kind);
 

@@ -387,7 +387,7 @@ names_of_feature(const learning_call_state *call, Size i, int column)
 	const category_key *key = &call->keys[column];
 	const char *type = (call->requested.feature[i].cyclic &&
 						call->record.readers[column].source == SOURCE_TIMESTAMPTZ
-						? pg_get_timezone_name(call->zone)
+						? name_of_zone(call->zone)
 						: key->type);
 
 	return (fc_feature_name)

@@ -205,15 +205,10 @@ double
 fc_value_of_angle(const fc_encoder_feature *feature, const double mean[2])
 {
 	double		period = feature->period;
-	double		low = feature->range[0];
-	double		x;
+	double		x = fc_in_period(atan2(mean[1], mean[0]) / (2.0 * M_PI) * period -
+								 feature->lowest, period);
 
-	if ((low >= 0.0 && feature->range[1] < period) ||
-		feature->range[1] - low > period)
-		low = 0.0;
-	x = fc_in_period(atan2(mean[1], mean[0]) / (2.0 * M_PI) * period - low,
-					 period);
-	return low + (x < (1.0 - ANGLE_ERROR) * period ? x : 0.0);
+	return feature->lowest + (x < (1.0 - ANGLE_ERROR) * period ? x : 0.0);
 }
 
 void
@@ -391,21 +386,17 @@ fc_has_cycle(fc_feature_kind kind, fc_cycle cycle)
 		(cycles[kind] >> cycle & 1) != 0;
 }
 
-/*
- * Returns true if the cycle of a feature fits its kind, and has a period and a
- * range.
- */
+/* Returns true if the cycle of a feature fits its kind, and has a period. */
 static bool
 cycle_fits(const fc_encoder_feature *feature)
 {
 	if (feature->cycle == FC_CYCLE_NONE)
-		return feature->period == 0.0 && feature->range[0] == 0.0f &&
-			feature->range[1] == 0.0f;
+		return feature->period == 0.0 && feature->lowest == 0.0 && !feature->turns;
 	return fc_has_cycle((fc_feature_kind) feature->kind, (fc_cycle) feature->cycle) &&
 		!feature->log &&
 		feature->period > 0.0 && isfinite(feature->period) &&
-		isfinite(feature->range[0]) && isfinite(feature->range[1]) &&
-		feature->range[0] <= feature->range[1];
+		isfinite(feature->lowest) && feature->turns <= 1 &&
+		(feature->cycle == FC_CYCLE_PERIOD || (feature->lowest == 0.0 && !feature->turns));
 }
 
 static bool

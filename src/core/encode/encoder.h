@@ -152,14 +152,12 @@ typedef struct fc_encoder_feature
 								 * dimension, for unknown values */
 	uint8_t		missing;		/* 1: the last dimension indicates NULL */
 	uint8_t		cycle;			/* fc_cycle */
-	uint8_t		padding[5];		/* always 0 */
+	uint8_t		turns;			/* 1: the values of the sample are spread over
+								 * more than one period */
+	uint8_t		padding[4];		/* always 0 */
 	double		period;			/* 0: the feature is not cyclic */
-
-	/*
-	 * bounds of the values of a cyclic feature in the sample, rounded
-	 * outwards
-	 */
-	float		range[2];
+	double		lowest;			/* values of a cyclic feature are shown from
+								 * lowest to lowest + period; 0 with `turns` */
 	double		weight;
 	int64_t		nulls_seen;		/* number of rows of the sample with a NULL */
 } fc_encoder_feature;
@@ -350,9 +348,8 @@ double		fc_in_period(double x, double period);
 void		fc_angle(double x, double period, double to[2]);
 
 /*
- * Returns the value of a cyclic feature whose cosine and sine are in the
- * direction of `mean`: in the range of the sample if that is no longer than a
- * period, else in [0, period).
+ * Returns the value in [lowest, lowest + period) of a cyclic feature whose
+ * cosine and sine are in the direction of `mean`.
  */
 double		fc_value_of_angle(const fc_encoder_feature *feature,
 							  const double mean[2]);

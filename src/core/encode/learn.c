@@ -181,8 +181,8 @@ fc_learn_number(fc_learner *learner, double x)
 	fc_angle(x, learner->period, angle);
 	add_element(learner, 0, angle[0]);
 	add_element(learner, 1, angle[1]);
-	learner->range[0] = fmin(learner->range[0], x);
-	learner->range[1] = fmax(learner->range[1], x);
+	learner->least = fmin(learner->least, x);
+	learner->greatest = fmax(learner->greatest, x);
 }
 
 void

@@ -81,8 +81,9 @@ typedef struct fc_learner
 	fc_cycle	cycle;			/* applies to numbers, dates, times and
 								 * intervals */
 	double		period;
-	double		range[2];		/* bounds of the values of a cyclic feature;
-								 * infinite before the first value */
+	double		least;			/* least value of a cyclic feature; infinite
+								 * before the first value */
+	double		greatest;		/* greatest one, or -infinity */
 	fc_scaling	scaling;
 	fc_nulls	nulls;
 	double		weight;
@@ -116,10 +117,8 @@ fc_learner_start(fc_feature_kind kind, bool log, fc_scaling scaling,
 			.nulls = nulls,
 			.weight = weight,
 			.max_categories = max_categories,
-			.range =
-		{
-			INFINITY, -INFINITY
-		},
+			.least = INFINITY,
+			.greatest = -INFINITY,
 			.count = 1,
 			.values =
 		{

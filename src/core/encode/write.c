@@ -150,20 +150,20 @@ write_categories(encoder_writer *w, const fc_learner *learner,
 			  learner->weight);
 }
 
-/* Sets the cycle of a feature, whose learner has the bounds of its values. */
+/*
+ * Sets the cycle of a feature. Its values are shown from 0 on, or as they are
+ * in the sample if they are within another period.
+ */
 static void
 write_cycle(fc_encoder_feature *feature, const fc_learner *learner)
 {
 	feature->cycle = (uint8_t) learner->cycle;
 	feature->period = learner->period;
-	if (learner->numbers == 0)
+	if (learner->cycle != FC_CYCLE_PERIOD ||
+		(learner->least >= 0.0 && learner->greatest < learner->period))
 		return;
-	feature->range[0] = (float) learner->range[0];
-	feature->range[1] = (float) learner->range[1];
-	if (feature->range[0] > learner->range[0])
-		feature->range[0] = nextafterf(feature->range[0], -INFINITY);
-	if (feature->range[1] < learner->range[1])
-		feature->range[1] = nextafterf(feature->range[1], INFINITY);
+	feature->turns = learner->greatest - learner->least >= learner->period;
+	feature->lowest = feature->turns ? 0.0 : learner->least;
 }
 
 static void
@@ -527,7 +527,8 @@ fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
 		feature->nulls = learned->nulls;
 		feature->weight = learned->weight;
 		feature->nulls_seen = learned->nulls_seen;
-		memcpy(feature->range, learned->range, sizeof(feature->range));
+		feature->turns = learned->turns;
+		feature->lowest = learned->lowest;
 		if (feature->kind == FC_FEATURE_CATEGORY)
 			renew_categories(feature, &new, learned,
 							 equal + feature->first_category,

@@ -365,15 +365,8 @@ bound(const ranges *r, Size i, bool upper)
 }
 
 /*
- * Maximum number of turns of an arc with values in a range of less than two
- * periods.
- */
-#define MAX_TURNS	4
-
-/*
  * Returns the condition that a value is in the arc lower <= x < upper, as words
- * or as SQL. A turn of the arc is a range of values, and the values of a
- * sample are on a few turns. If they are on more, the condition is on the value
+ * or as SQL. If values have more than one turn, the condition is on the value
  * minus a multiple of the period.
  */
 static char *
@@ -382,44 +375,24 @@ arc_condition(const fc_encoder_feature *feature, const char *value, double lower
 {
 	const cyclic_kind *kind = cyclic_kind_of(feature);
 	double		period = feature->period;
-	double		low = feature->range[0];
-	double		high = feature->range[1];
-	StringInfoData turns;
-	int			count = 0;
+	double		low = feature->lowest;
+	char	   *from;
+	char	   *to;
 
-	if (high - low >= 2 * period)
+	if (feature->turns)
 		value = psprintf(words ? "%s modulo %.12g"
 						 : "(%1$s - %2$.12g * floor(%1$s / %2$.12g::float8))",
 						 value, period);
-	if (feature->cycle != FC_CYCLE_PERIOD || high - low >= 2 * period ||
-		(low >= 0 && high < period))
-	{
-		low = 0;
-		high = period - 1e-9 * period;
-	}
-	initStringInfo(&turns);
-	for (int back = 0; back < MAX_TURNS; back++)
-	{
-		double		turn = period * (ceil((high - lower) / period) - back);
-		double		ends[2] = {lower + turn, upper + turn};
-		bool		bounded = ends[0] > low;
-
-		if (ends[0] > high || ends[1] <= low)
-			continue;
-		appendStringInfoString(&turns, count++ > 0 ? (words ? " or " : " OR ") : "");
-		for (int end = 0; end < 2; end++)
-		{
-			char	   *shown;
-
-			if (end == 0 ? !bounded : ends[1] > high)
-				continue;
-			shown = text_of_cyclic_value(kind, ends[end], true, !words);
-			appendStringInfo(&turns, "%s%s %s %s",
-							 end == 1 && bounded ? (words ? " and " : " AND ") : "",
-							 value, end == 0 ? ">=" : "<", shown);
-		}
-	}
-	return count > 1 ? psprintf("(%s)", turns.data) : turns.data;
+	lower -= period * floor((lower - low) / period);
+	upper -= period * floor((upper - low) / period);
+	from = psprintf("%s >= %s", value, text_of_cyclic_value(kind, lower, true, !words));
+	to = psprintf("%s < %s", value, text_of_cyclic_value(kind, upper, true, !words));
+	if (upper == low)
+		return from;
+	if (lower == low)
+		return to;
+	return lower < upper ? psprintf(words ? "%s and %s" : "%s AND %s", from, to)
+		: psprintf(words ? "(%s or %s)" : "(%s OR %s)", from, to);
 }
 
 /*

@@ -137,6 +137,10 @@ SELECT count(*) FROM answers a JOIN calls c USING (i) WHERE a.model = 'at' AND p
 SELECT DISTINCT condition ~ 'Europe/Berlin' AS in_berlin FROM cluster_rules('at');
 SELECT retrain('at', '{"quiet": true, "encoder": {"cyclic": {"at": "day"}, "zone": "Asia/Tokyo"}}');
 SELECT DISTINCT condition ~ 'Asia/Tokyo' AS in_tokyo FROM cluster_rules('at');
+-- It keeps the period, too, until null removes it.
+SELECT retrain('hour', '{"quiet": true, "encoder": {"transform": {"hour": "log"}}}');
+SELECT retrain('hour',
+    '{"quiet": true, "encoder": {"transform": {"hour": "log"}, "period": {"hour": null}}}');
 -- Rows without a time zone have the local time of the model.
 CREATE TABLE clock AS SELECT at AT TIME ZONE 'Asia/Tokyo' AS at FROM calls;
 SELECT condition FROM cluster_rules('at', relation => 'clock') WHERE rule ~ ' or ';

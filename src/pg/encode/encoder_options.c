@@ -101,6 +101,8 @@ set_transform_of(encoder_options *options, Size first, Size last,
 static void
 set_cycle(encoder_options *options, Size first, Size last, fc_cycle cycle, double period)
 {
+	const char *option = cycle == FC_CYCLE_PERIOD ? "period" : "cyclic";
+
 	for (Size i = first; i < last; i++)
 	{
 		feature_options *feature = &options->feature[i];
@@ -108,9 +110,11 @@ set_cycle(encoder_options *options, Size first, Size last, fc_cycle cycle, doubl
 		if (feature->cycle != FC_CYCLE_NONE || feature->log_by_name || feature->robust_by_name)
 			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("option \"%s\" and option \"%s\" exclude each other for column \"%s\"",
-						   cycle == FC_CYCLE_PERIOD ? "period" : "cyclic",
-						   feature->cycle != FC_CYCLE_NONE ? "cyclic" : "transform",
-						   feature->name));
+						   option, feature->cycle != FC_CYCLE_NONE ? "cyclic" : "transform",
+						   feature->name),
+					errhint("Leave one out. A model keeps its options when it is retrained; null"
+							" removes one: %s.",
+							options_for_both(column_option(option, feature->name, "null"))));
 		set_transform(feature, TRANSFORM_CYCLIC, true);
 		feature->cycle = cycle;
 		feature->period = period;

@@ -411,7 +411,7 @@ count_rows(const drift_model *m, const float *x, size_t n)
 
 	fc_drift_counts_init(m->spec, FC_DRIFT_UNPACKED, open);
 	for (size_t r = 0; r < n; r++)
-		(void) fc_drift_count_row(&m->prepared, NULL, x + r * m->spec->dim, open);
+		(void) fc_drift_count_row(&m->prepared, NULL, x + r * m->spec->dim, 1, open);
 	fc_drift_fold(open);
 	closed = take(fc_drift_counts_size(open, 0), 1);
 	(void) fc_drift_convert(open, 0, closed);

@@ -52,9 +52,9 @@ make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
 		fc_drift_prepare(spec, unit_work(), &prepared);
 		fc_drift_counts_init(spec, FC_DRIFT_UNPACKED | ((seed >> 6 & 1) ? FC_DRIFT_NULLS : 0), open);
 		if (seed >> 6 & 1)
-			fc_drift_count_null(open, seed % spec->dim);
+			fc_drift_count_null(open, seed % spec->dim, 1);
 		for (size_t i = 0; i < ROWS; i++)
-			(void) fc_drift_count_row(&prepared, NULL, rows + i * spec->dim, open);
+			(void) fc_drift_count_row(&prepared, NULL, rows + i * spec->dim, (uint32_t) (1 + i % 3 * 2047), open);
 		fc_drift_fold(open);
 		if (fc_drift_convert(open, 0, (fc_drift_counts *) bytes) != FC_OK)
 			abort();
@@ -107,7 +107,7 @@ use_spec(const fc_drift_spec *spec)
 	{
 		for (size_t j = 0; j < spec->dim; j++)
 			row[j] = (double) ((i * 31 + j * 7) % 23) - 4;
-		if (fc_drift_count_row(&prepared, row, NULL, open) == FC_EVALUE)
+		if (fc_drift_count_row(&prepared, row, NULL, (uint32_t) (1 + i % 3 * 2047), open) == FC_EVALUE)
 			abort();
 	}
 	fc_drift_fold(open);

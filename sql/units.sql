@@ -190,6 +190,16 @@ SELECT verdict, p_value > 0.01 AS chance, n, units FROM drift('both', 'answers')
 UPDATE answers SET weight = NULL WHERE id = 7;
 SELECT drift('both', 'answers');
 
+-- A table without rows has too few.
+CREATE TABLE emptied AS SELECT * FROM surveyed;
+SELECT train(m, 'emptied', '{age,score}', 3, options => o || '{"quiet": true}')
+  FROM (VALUES ('e rows', '{}'::jsonb), ('e weights', '{"row_weight": "weight"}'),
+               ('e units', '{"unit": "id"}')) v (m, o);
+TRUNCATE emptied;
+SELECT m, d.verdict, d.n, d.units, c.verdict AS checked, retrain_if_drifted(m)
+  FROM unnest('{e rows,e weights,e units}'::text[]) m, drift(m) d, check_drift(m) c;
+SELECT count(*) FROM drift('e units', by => 'id');
+
 -- Errors.
 
 SELECT train('wrong', 'trained', '{spent,age}', 3, options => '{"unit": "client"}');
@@ -202,4 +212,5 @@ SELECT drift('single', sketch => (SELECT sketch_agg(ARRAY[1, 2, 3, 4, 5, 6, 7],
 ALTER TABLE others DROP id;
 SELECT drift('single', 'others');
 SELECT count(drop_model(model))
-  FROM unnest('{rows,units,single,shops,places,kinds,survey,ones,sevens,none,both}'::text[]) model;
+  FROM unnest('{rows,units,single,shops,places,kinds,survey,ones,sevens,none,both,e rows,e weights,
+       e units}'::text[]) model;

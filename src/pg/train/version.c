@@ -376,16 +376,18 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const stored_version *v
 		scan_units(t, request, query, QUERY_STABLE);
 	else
 		run_query(query, 1, &plan, scan_flags(&t->source) | QUERY_STABLE);
-	for (uint64 row = 0; row < SPI_processed && enough; row++)
+	/* grouped by units, no rows are no row of the query */
+	for (uint64 row = 0; row < Max(SPI_processed, column == NULL) && enough; row++)
 	{
 		scan_result result = {0};
-		Datum		values[4];
-		bool		nulls[4] = {false};
+		Datum		values[4] = {0};
+		bool		nulls[4] = {row >= SPI_processed};
 
-		values[0] = query_value(row, 1, &nulls[0]);
-		if (units)
+		if (row < SPI_processed)
+			values[0] = query_value(row, 1, &nulls[0]);
+		if (units && row < SPI_processed)
 			read_units(t, request, row, &result);
-		else
+		else if (row < SPI_processed)
 		{
 			Datum		packed = query_value(row, 2, &nulls[3]);
 

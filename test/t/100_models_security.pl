@@ -348,8 +348,13 @@ $server->query(q{CREATE TYPE hers.mood AS ENUM ('1', '2'); ALTER TYPE hers.mood 
 	CREATE TABLE secret AS SELECT x, id % 3 AS ssn, '1'::hers.mood AS mood FROM points; GRANT SELECT (x, mood) ON secret TO alice});
 as('alice', q{CREATE FUNCTION hers.mood_text(hers.mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
 	CREATE CAST (hers.mood AS text) WITH FUNCTION hers.mood_text(hers.mood);
-	} . crafted('m', q{v.relation := 'public.secret'; v.options := v.options || '{"group_by": "ssn"}';}));
-refused('postgres', "SELECT retrain('m')", qr/42501:.*Role alice may not read public.secret/s, 'the column of group_by is read with the rights of the owner');
+	});
+for my $option ('unit', 'row_weight', 'group_by')
+{
+	as('alice', crafted('m', qq{v.relation := 'public.secret'; v.options := v.options - '{unit,row_weight}'::text[] || '{"$option": "ssn"}';}));
+	refused('postgres', "SELECT $_", qr/42501:.*Role alice may not read public.secret/s, "the column of $option is read with the rights of the owner: $_")
+		for "retrain('m')", "* FROM drift('m', by => " . ($option eq 'group_by' ? "'group')" : "NULL)");
+}
 as('alice', crafted('m', q{v.options := v.options || '{"group_by": "mood"}';}));
 refused('postgres', "SELECT retrain('m', '$_')", qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of the owner runs: $_")
 	for '{}', '{"relation": "public.secret"}';

@@ -150,7 +150,8 @@ DECLARE
     own boolean := COALESCE(stored.owner_id = role_id(current_user)
                             AND is_trusted_owner(version.trained_by_id),
                             false);
-    read_columns name[] := columns || (version.options ->> 'row_weight')::name;
+    read_columns name[] := columns || ARRAY[(version.options ->> 'row_weight')::name,
+                                              (version.options ->> 'unit')::name];
     problem text := CASE WHEN NOT own
                               OR (NOT named AND is_superuser(role_id(current_user)))
                              THEN scan_problem(relation, read_columns, named)

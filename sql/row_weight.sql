@@ -118,7 +118,7 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 SELECT refused(format('SELECT kmeans_agg(x, 2, ''{}'', %L::float8) FROM weighted', w))
-  FROM unnest('{-1,NULL,NaN,Infinity,1e201}'::text[]) w;
+  FROM unnest('{-1,NULL,NaN,Infinity,1e101}'::text[]) w;
 
 -- Weights are checked, and the error names the column and the value.
 CREATE TABLE odd (a float8, b float8, "my ""weight" float8, note text, money money);
@@ -141,6 +141,18 @@ SELECT train('o', 'odd', '{a,b}', 3,
 SELECT n FROM model_versions WHERE model = 'o';
 UPDATE odd SET "my ""weight" = 0;
 SELECT refused($$SELECT train('o2', 'odd', '{a,b}', 3, options => '{"row_weight": "my \"weight"}')$$);
+
+-- Weights of the whole range, from 1e-100 to 1e100.
+CREATE TABLE wide AS SELECT a, b, x, 1e100::float8 AS large, 1e-100::float8 AS small FROM weighted;
+SELECT train(w, 'wide', '{a,b}', method => 'density',
+             options => jsonb_build_object('row_weight', w, 'quiet', true))
+  FROM unnest('{large,small}'::text[]) w;
+SELECT model, sum(size) AS rows, round(ln(sum(weight / 3000)) / ln(10)) AS power
+  FROM model_clusters WHERE model IN ('large', 'small') GROUP BY 1 ORDER BY 1;
+SELECT w, count(*), bool_and(abs(c.weight / w::float8 - 250) < 1e-6) AS equal
+  FROM unnest('{1,1e-100,1e100}'::text[]) w,
+       LATERAL (SELECT (centroids(kmeans_agg(x, 12, '{}', w::float8))).* FROM wide) c
+ GROUP BY 1 ORDER BY w::float8;
 
 -- The weight among the features, another weight in a retrain, which keeps it otherwise; a view; a
 -- partitioned table; five rows.
@@ -169,6 +181,7 @@ SELECT train('five', 'five', '{a,b}', 2,
 SELECT array_agg(DISTINCT predict('five', a, b)) = '{0,1}' AS two_clusters,
        count(DISTINCT predict('five', a, b)) FILTER (WHERE id < 3) AS low,
        count(DISTINCT predict('five', a, b)) FILTER (WHERE id > 2) AS high FROM five;
-SELECT drop_model(model) FROM models WHERE model IN ('w', 'r', 'none', 'equal', 'few', 'o', 'f', 'seen', 'seen sketch', 'parted', 'five')
+SELECT drop_model(model) FROM models WHERE model IN ('w', 'r', 'none', 'equal', 'few', 'o', 'f', 'seen', 'seen sketch', 'parted', 'five',
+       'large', 'small')
  ORDER BY model;
 DROP SCHEMA of_row_weight CASCADE;

@@ -17,6 +17,9 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 
+/* Maximum weight of a row: products of two sums of weights are finite. */
+#define MAX_WEIGHT	1e100
+
 void
 resize_collection(collection *rows, Size capacity)
 {
@@ -108,7 +111,7 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 	vector		v;
 
 	check_arguments(fcinfo, rows);
-	if (PG_ARGISNULL(1) || (weight = sum_weight_argument(fcinfo, 4)) == 0)
+	if (PG_ARGISNULL(1) || (weight = sum_weight_argument(fcinfo, 4, MAX_WEIGHT)) == 0)
 		return unchanged_state(fcinfo);
 	v = row_argument(fcinfo, 1);
 	old = MemoryContextSwitchTo(context);

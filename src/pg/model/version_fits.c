@@ -7,6 +7,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
+#include "operator/step.h"
 #include "pg/drift/drift_value.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
@@ -125,7 +126,7 @@ check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 			joined[(Size) node] = true;
 		}
 		if (!(splits[4 * i + 2] >= 0 && splits[4 * i + 3] >= 0 &&
-			  splits[4 * i + 3] <= (double) PG_INT64_MAX / 2))
+			  splits[4 * i + 3] <= FC_STEP_MAX_WEIGHT))
 			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 					errmsg("split %zu has radius %g and %g rows, out of range",
 						   i + 1, splits[4 * i + 2], splits[4 * i + 3]));

@@ -89,14 +89,14 @@ new_lloyd_step(FunctionCallInfo fcinfo, Size kept, const fc_operator *op,
 /* ---- transition ---- */
 
 double
-sum_weight_argument(FunctionCallInfo fcinfo, int argument)
+sum_weight_argument(FunctionCallInfo fcinfo, int argument, double max)
 {
 	double		weight = weight_argument(fcinfo, argument);
 
-	if (weight > FC_STEP_MAX_WEIGHT)
+	if (weight > max)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("weight %g is too large", weight),
-				errdetail("The maximum is %g.", FC_STEP_MAX_WEIGHT),
+				errdetail("The maximum is %g.", max),
 				errhint("Multiply all weights by the same constant; centroids do not depend on it."));
 	return weight;
 }
@@ -164,7 +164,7 @@ accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("op must be the same for all rows"),
 				errhint("Give it as a scalar subquery, or GROUP BY it."));
-	weight = sum_weight_argument(fcinfo, 3);
+	weight = sum_weight_argument(fcinfo, 3, FC_STEP_MAX_WEIGHT);
 	if (outcome == SPARSE_KNOWN)
 		fc_step_add_labelled(step, op, cluster, x, elements, weight,
 							 cached_scratch(fcinfo,

@@ -20,9 +20,9 @@
 
 /*
  * Returns the weight in an argument, or 1 if the function has fewer arguments.
- * Raises an error if it is NULL, negative, or too large for sums.
+ * Raises an error if it is NULL, negative, or above `max`.
  */
-extern double sum_weight_argument(FunctionCallInfo fcinfo, int argument);
+extern double sum_weight_argument(FunctionCallInfo fcinfo, int argument, double max);
 
 typedef struct coreset_plan
 {

@@ -81,6 +81,12 @@ SELECT count(*), max(abs(s.share - t.share)) < 1e-9 AS same_shares,
          WHERE c.model = 'w' AND c.cluster = s.cluster)
      = (SELECT ARRAY[round(c.centroid[1]), round(c.centroid[2])] FROM model_clusters c
          WHERE c.model = 'r' AND c.cluster = t.cluster);
+-- Weights that add up to 1 leave the silhouette as it is.
+ALTER TABLE weighted ADD part float8 DEFAULT 1 / 3000.0;
+SELECT train('part', 'weighted', '{a,b,c,colour}', 12,
+             options => '{"row_weight": "part", "quiet": true}');
+SELECT count(*), max(abs(p.silhouette - n.silhouette)) < 1e-4 AS same_silhouettes
+  FROM score('part') p JOIN score('none') n ON p.cluster IS NOT DISTINCT FROM n.cluster;
 SELECT count(*) > 0 AS has_rules, bool_and(abs(r.precision - t.precision) < 0.01) AS same_precision,
        bool_and(abs(r.rows - t.rows) <= 5) AS same_rows
   FROM (SELECT max(precision) AS precision, rows FROM cluster_rules('w') GROUP BY cluster, rows) r,
@@ -182,6 +188,6 @@ SELECT array_agg(DISTINCT predict('five', a, b)) = '{0,1}' AS two_clusters,
        count(DISTINCT predict('five', a, b)) FILTER (WHERE id < 3) AS low,
        count(DISTINCT predict('five', a, b)) FILTER (WHERE id > 2) AS high FROM five;
 SELECT drop_model(model) FROM models WHERE model IN ('w', 'r', 'none', 'equal', 'few', 'o', 'f', 'seen', 'seen sketch', 'parted', 'five',
-       'large', 'small')
+       'large', 'small', 'part')
  ORDER BY model;
 DROP SCHEMA of_row_weight CASCADE;

@@ -229,8 +229,9 @@ fc_davies_bouldin(const double *centroids, size_t k, size_t d,
 
 typedef struct quality_sums
 {
-	double	   *weights;		/* sums of w; this and the next five fields
+	double	   *weights;		/* sums of w; this and the next six fields
 								 * have k values */
+	double	   *rows;			/* numbers of rows */
 	double	   *distances;		/* sums of w a */
 	double	   *squares;		/* sums of w a^2 */
 	double	   *silhouettes;
@@ -246,6 +247,7 @@ take_sums(size_t k, size_t d, fc_arena *arena, quality_sums *sums)
 {
 	double	  **arrays[] = {
 		&sums->weights,
+		&sums->rows,
 		&sums->distances,
 		&sums->squares,
 		&sums->silhouettes,
@@ -272,6 +274,7 @@ add_row(const fc_operator *op, double w, fc_scratch scratch, quality_sums *sums)
 						squares);
 	j = (size_t) clusters[0];
 	sums->weights[j] += w;
+	sums->rows[j]++;
 	sums->distances[j] += w * sqrt(squares[0]);
 	sums->squares[j] += w * squares[0];
 	sums->totals[j] += w * fc_square_between(sums->row, sums->mean, op->d);
@@ -284,6 +287,7 @@ add_rows(const fc_operator *op, const fc_weighted_rows *rows, fc_scratch scratch
 		 quality_sums *sums)
 {
 	memset(sums->weights, 0, op->k * sizeof(double));
+	memset(sums->rows, 0, op->k * sizeof(double));
 	memset(sums->distances, 0, op->k * sizeof(double));
 	memset(sums->squares, 0, op->k * sizeof(double));
 	memset(sums->silhouettes, 0, op->k * sizeof(double));
@@ -330,7 +334,7 @@ finish(const fc_operator *op, quality_sums *sums, fc_quality *clusters,
 							  sums->distances, sums->worst);
 	for (size_t j = 0; j < op->k; j++)
 	{
-		if (sums->weights[j] <= 1.0)
+		if (sums->rows[j] <= 1.0 && sums->weights[j] <= 1.0)
 			sums->silhouettes[j] = 0.0;
 		weight += sums->weights[j];
 		silhouettes += sums->silhouettes[j];

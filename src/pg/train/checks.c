@@ -27,7 +27,8 @@ reject_no_rows(const training *t)
 			errmsg("%s has no rows with all features%s%s%s", t->source.relation,
 				   t->source.cosine ? " and a length above 0" : "",
 				   condition == NULL ? "" : " where ",
-				   condition == NULL ? "" : condition));
+				   condition == NULL ? "" : condition),
+			t->source.weight == NULL ? 0 : errdetail("Rows of weight 0 are left out."));
 }
 
 void

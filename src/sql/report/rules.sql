@@ -114,18 +114,16 @@ BEGIN
                                     ELSE a.range END,
                                ' and ' ORDER BY a.place) AS rule
                FROM (SELECT m.*,
-                            CASE WHEN arc_in_words(version.encoder, m.dimension, m.lower, m.upper)
-                                      IS NOT NULL
-                                     THEN arc_in_words(version.encoder, m.dimension, m.lower,
-                                                       m.upper)
-                                 WHEN m.upper = 'Infinity'
-                                     THEN format('%s > %s', m.feature,
-                                                 shown_value(m.lower, m.kind, true))
-                                 WHEN m.lower = '-Infinity'
-                                     THEN format('%s <= %s', m.feature,
-                                                 shown_value(m.upper, m.kind, true))
-                                 ELSE format('%s < %s <= %s', shown_value(m.lower, m.kind, true),
-                                             m.feature, shown_value(m.upper, m.kind, true)) END
+                            COALESCE(arc_in_words(version.encoder, m.dimension, m.lower, m.upper),
+                                     CASE WHEN m.upper = 'Infinity'
+                                              THEN format('%s > %s', m.feature,
+                                                          shown_value(m.lower, m.kind, true))
+                                          WHEN m.lower = '-Infinity'
+                                              THEN format('%s <= %s', m.feature,
+                                                          shown_value(m.upper, m.kind, true))
+                                          ELSE format('%s < %s <= %s',
+                                                      shown_value(m.lower, m.kind, true), m.feature,
+                                                      shown_value(m.upper, m.kind, true)) END)
                                 AS range
                        FROM merged_conditions m) a
               GROUP BY 1)

@@ -79,7 +79,7 @@ name_of_zone(pg_tz *zone)
 					errmsg("time zone \"%s\" is ambiguous", name),
 					errdetail("AT TIME ZONE '%s', as rules say it, is an abbreviation with a fixed"
 							  " offset.", name),
-					errhint("Set TimeZone, or option \"zone\", to the name of a city, such as"
+					errhint("Set TimeZone, or {\"encoder\": {\"zone\": ...}}, to the name of a city, such as"
 							" Europe/Paris."));
 	}
 	return name;

@@ -600,7 +600,7 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features,
 	t->method = METHOD_KMEANS;
 	open_source(&t->source, PG_GETARG_OID(0), features, vector, NULL);
 	add_options(&t->source, t->options);
-	t->estimate = rows_to_sample(&t->source, options->sample);
+	t->estimate = rows_to_sample(&t->source, options->sample, false);
 	announce_step(psprintf("number of clusters of %s", t->source.relation), 0,
 				  "", "number of clusters", 0, GetCurrentTimestamp());
 	choice = try_clusters(t);

@@ -270,7 +270,14 @@ begin_training(const locked_model *locked, const train_source *source, int64 k,
 	 * stored options again
 	 */
 	t->stored = options_to_store(options, t->source.condition);
-	t->estimate = rows_to_sample(&t->source, options->sample);
+
+	/*
+	 * The number of micro-clusters depends on the number of rows, which the
+	 * planner may underestimate a hundred times with a condition or a view.
+	 */
+	t->estimate = rows_to_sample(&t->source, options->sample,
+								 method == METHOD_DENSITY &&
+								 (t->source.condition != NULL || !t->source.heap));
 	if (method == METHOD_KERNEL && t->source.cosine)
 		reject_with_method(method, "has no metric other than its kernel",
 						   "For cosines, use the option kernel: '{\"kernel\": \"cosine()\"}'.");

@@ -155,10 +155,7 @@ fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 	t.options = options;
 	open_source(&t.source, PG_GETARG_OID(0), &features, true, NULL);
 	t.source.stable = true;
-	(void) rows_to_sample(&t.source, SAMPLE_AUTO);
-	t.estimate = DatumGetFloat8(query_datum(psprintf("SELECT count(*)::float8 FROM %s t WHERE %s",
-													 t.source.relation, t.source.filter),
-											0, NULL, QUERY_STABLE | QUERY_PARALLEL, NULL));
+	t.estimate = rows_to_sample(&t.source, SAMPLE_AUTO, true);
 	wanted = Max(FC_MIN_SAMPLE, FC_SAMPLE_PER_K * (double) t.k);
 	rows = uniform_sample(&t, wanted);
 	if (rows->n < t.k)			/* If the budget made the sample smaller than

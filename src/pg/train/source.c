@@ -386,12 +386,12 @@ measure_weights(train_source *source)
 }
 
 /*
- * Returns the planner's estimate, or with option sample "hash" or weights the
- * exact number of rows. With that option, rows are sampled by hashes of their
- * values, not by their ctids.
+ * Returns the planner's estimate, or the exact number of rows if `exact`, with
+ * option sample "hash" or with weights. With that option, rows are sampled by
+ * hashes of their values, not by their ctids.
  */
 double
-rows_to_sample(train_source *source, row_sampling sample)
+rows_to_sample(train_source *source, row_sampling sample, bool exact)
 {
 	StringInfoData query;
 
@@ -400,7 +400,7 @@ rows_to_sample(train_source *source, row_sampling sample)
 	source->heap = source->heap && sample == SAMPLE_AUTO;
 	if (source->weight != NULL)
 		return measure_weights(source);
-	if (sample == SAMPLE_AUTO)
+	if (sample == SAMPLE_AUTO && !exact)
 		return estimated_rows(source);
 	initStringInfo(&query);
 	for (int i = 0; i < Max(1, source->leaf_count); i++)
@@ -412,8 +412,7 @@ rows_to_sample(train_source *source, row_sampling sample)
 						 source->leaf_count > 0 ? leaf_name(source->leaves[i]) : NULL);
 	}
 	appendStringInfoString(&query, ") q");
-	return DatumGetFloat8(query_datum(query.data, 0, NULL, QUERY_PARALLEL,
-									  NULL));
+	return DatumGetFloat8(query_datum(query.data, 0, NULL, scan_flags(source), NULL));
 }
 
 /* Takes (relation). Returns the planner's estimate of its number of rows. */

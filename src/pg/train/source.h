@@ -72,9 +72,9 @@ extern int	scan_flags(const train_source *source);
 
 /*
  * estimated_rows returns the planner's estimate of the number of rows.
- * rows_to_sample returns the exact number with option sample "hash", else the
- * estimate. With that option, it also makes the source identify rows by their
- * values.
+ * rows_to_sample returns the exact number if `exact` or with option sample
+ * "hash", else the estimate. With that option, it also makes the source
+ * identify rows by their values.
  */
 extern double estimated_rows(const train_source *source);
 
@@ -85,7 +85,7 @@ extern double estimated_rows(const train_source *source);
  * are equal.
  */
 extern double measure_weights(train_source *source);
-extern double rows_to_sample(train_source *source, row_sampling sample);
+extern double rows_to_sample(train_source *source, row_sampling sample, bool exact);
 
 /*
  * Returns an expression that converts a row to the input of the operators; its

@@ -272,7 +272,7 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 	SPI_connect();
 	open_group_source(&t.source, &version, PG_GETARG_OID(1),
 					  name_argument(fcinfo, 2));
-	t.estimate = rows_to_sample(&t.source, version.options->sample);
+	t.estimate = rows_to_sample(&t.source, version.options->sample, false);
 	if (t.source.unit != NULL)
 		sample = sample_of_units(&t, &t.source, dimension_of(&t), rules_tenths,
 								 PG_GETARG_FLOAT8(3));
@@ -336,7 +336,7 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 	append_rows_from(&rows, &source, wanted,
 					 isinf(wanted)
 					 ? 0
-					 : rows_to_sample(&source, version.options->sample),
+					 : rows_to_sample(&source, version.options->sample, false),
 					 version.options->seed, NULL);
 	texts[0] = row_text(&source, scaled, version.map != NULL, "$4");
 	texts[1] = rows.data;

@@ -55,6 +55,13 @@ SELECT top_words FROM name_topics('reviews', 'note', 3) ORDER BY 1;
 SELECT predict_name('reviews', r) AS name, count(*) FROM reviews r GROUP BY 1 ORDER BY 1;
 SELECT top_words[1:2] AS words FROM name_topics('reviews', 'note', 4, bigrams => true) ORDER BY 1;
 SELECT top_words FROM name_topics('reviews', 'note', 2, configuration => 'simple') ORDER BY 1;
+-- Texts of more than a tsvector can contain are cut, words that are too long raise no notices, and
+-- a hyphenated word and its parts are words.
+CREATE TABLE dirty AS SELECT i % 3 * 10 + i % 7 / 7.0 AS score,
+       CASE WHEN i % 5 = 0 THEN repeat('lorem ipsum ', 100000) WHEN i % 7 = 0 THEN repeat('x', 5000) WHEN i % 11 = 0 THEN NULL ELSE 'Best-practice of group' || i % 3 END AS note FROM generate_series(1, 300) i;
+SELECT train('dirty', 'dirty', '{score}'::name[], 3, options => '{"quiet": true}');
+SELECT top_words FROM name_topics('dirty', 'note', 4) ORDER BY 1;
+SELECT drop_model('dirty');
 -- Noise has no name, and every other row has the name of its cluster.
 SELECT train('found', 'reviews', '{score}'::name[], NULL, 'density', '{"quiet": true}');
 SELECT count(*) FILTER (WHERE predict_name('found', r) IS DISTINCT FROM c.name) AS other_names,

@@ -45,6 +45,12 @@
 	" v.method OPERATOR(pg_catalog.=) 'kmeans'"
 
 /* Query with the parameters model, group and version. */
+typedef struct model_query
+{
+	const char *text;
+	SPIPlanPtr	plan;			/* NULL until the first use */
+} model_query;
+
 #define QUERY_OF(models) \
 	"SELECT m.group_by::pg_catalog.text, m.version, " GROUP_COLUMNS \
 	" FROM " models " m LEFT JOIN LATERAL" \
@@ -52,14 +58,17 @@
 	" AND v.version OPERATOR(pg_catalog.=) m.version AND v.group_value OPERATOR(pg_catalog.=) $2 OFFSET 0) v ON true" \
 	" WHERE m.model OPERATOR(pg_catalog.=) $1"
 
-static const char
-			model_query[] = QUERY_OF("fastclust_internal.readable_models");
-static const char version_query[] = QUERY_OF("(SELECT r.id, r.model, o.version, (o.options"
-											 " OPERATOR(pg_catalog.->>) 'group_by')::pg_catalog.name AS group_by"
-											 " FROM fastclust_internal.readable_models r LEFT"
-											 " JOIN LATERAL (SELECT * FROM fastclust_internal.readable_versions v"
-											 " WHERE v.model_id OPERATOR(pg_catalog.=) r.id"
-											 " AND v.version OPERATOR(pg_catalog.=) $3 LIMIT 1) o ON true)");
+static model_query served_query = {
+	QUERY_OF("fastclust_internal.readable_models")
+};
+static model_query version_query = {
+	QUERY_OF("(SELECT r.id, r.model, o.version, (o.options"
+			 " OPERATOR(pg_catalog.->>) 'group_by')::pg_catalog.name AS group_by"
+			 " FROM fastclust_internal.readable_models r LEFT"
+			 " JOIN LATERAL (SELECT * FROM fastclust_internal.readable_versions v"
+			 " WHERE v.model_id OPERATOR(pg_catalog.=) r.id"
+			 " AND v.version OPERATOR(pg_catalog.=) $3 LIMIT 1) o ON true)")
+};
 
 enum
 {
@@ -79,16 +88,19 @@ enum
 };
 
 /* Query for a worker of Citus, where the tables are empty. */
-static const char
-			shared_query[] = "SELECT v.group_by::pg_catalog.text, 1, " GROUP_COLUMNS
-" FROM fastclust_internal.shared_model($1, $2) v";
+static model_query shared_query = {
+	"SELECT v.group_by::pg_catalog.text, 1, " GROUP_COLUMNS
+	" FROM fastclust_internal.shared_model($1, $2) v"
+};
 
-static const char names_query[] = "SELECT"
-" fastclust_internal.names_by_number(ROW(v.*)::fastclust_internal.stored_versions)"
-" FROM fastclust_internal.readable_models m"
-" JOIN fastclust_internal.readable_versions v ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.group_value OPERATOR(pg_catalog.=) $2"
-" AND v.version OPERATOR(pg_catalog.=) CASE WHEN $3 OPERATOR(pg_catalog.<) 0 THEN m.version"
-" ELSE $3 END WHERE m.model OPERATOR(pg_catalog.=) $1";
+static model_query names_query = {
+	"SELECT fastclust_internal.names_by_number(ROW(v.*)::fastclust_internal.stored_versions)"
+	" FROM fastclust_internal.readable_models m"
+	" JOIN fastclust_internal.readable_versions v ON v.model_id OPERATOR(pg_catalog.=) m.id"
+	" AND v.group_value OPERATOR(pg_catalog.=) $2"
+	" AND v.version OPERATOR(pg_catalog.=) CASE WHEN $3 OPERATOR(pg_catalog.<) 0 THEN m.version"
+	" ELSE $3 END WHERE m.model OPERATOR(pg_catalog.=) $1"
+};
 
 /* Queries with the same parameters: the type of the groups, and their texts. */
 #define GROUPS_OF_VERSION \
@@ -97,13 +109,18 @@ static const char names_query[] = "SELECT"
 	" WHERE v.model_id OPERATOR(pg_catalog.=) m.id" \
 	" AND v.version OPERATOR(pg_catalog.=) CASE WHEN $3 OPERATOR(pg_catalog.<) 0 THEN m.version" \
 	" ELSE $3 END OFFSET 0) v ON true WHERE m.model OPERATOR(pg_catalog.=) $1"
-static const char type_query[] = "SELECT v.group_type" GROUPS_OF_VERSION " LIMIT 1";
-static const char groups_query[] = "SELECT pg_catalog.array_agg(v.group_value)"
-GROUPS_OF_VERSION;
-static const char shared_type_query[] = "SELECT g.group_type"
-" FROM fastclust_internal.shared_groups($1) g LIMIT 1";
-static const char shared_groups_query[] = "SELECT pg_catalog.array_agg(g.group_value)"
-" FROM fastclust_internal.shared_groups($1) g";
+static model_query type_query = {
+	"SELECT v.group_type" GROUPS_OF_VERSION " LIMIT 1"
+};
+static model_query groups_query = {
+	"SELECT pg_catalog.array_agg(v.group_value)" GROUPS_OF_VERSION
+};
+static model_query shared_type_query = {
+	"SELECT g.group_type FROM fastclust_internal.shared_groups($1) g LIMIT 1"
+};
+static model_query shared_groups_query = {
+	"SELECT pg_catalog.array_agg(g.group_value) FROM fastclust_internal.shared_groups($1) g"
+};
 
 typedef struct model_key
 {
@@ -119,14 +136,6 @@ typedef struct model_slot
 	char		status;			/* used by simplehash.h */
 } model_slot;
 
-static SPIPlanPtr model_plan = NULL;
-static SPIPlanPtr version_plan = NULL;
-static SPIPlanPtr shared_plan = NULL;
-static SPIPlanPtr names_plan = NULL;
-static SPIPlanPtr type_plan = NULL;
-static SPIPlanPtr groups_plan = NULL;
-static SPIPlanPtr shared_type_plan = NULL;
-static SPIPlanPtr shared_groups_plan = NULL;
 static uint64 epoch = 0;
 
 /* ---- reading ---- */
@@ -342,21 +351,6 @@ read_row(served_model *model)
 	model->contamination = null ? 0.01 : DatumGetFloat8(contamination);
 }
 
-static SPIPlanPtr
-kept_plan(SPIPlanPtr *plan, const char *query)
-{
-	Oid			types[3] = {TEXTOID, TEXTOID, INT4OID};
-
-	if (*plan == NULL)
-	{
-		SPIPlanPtr	made = SPI_prepare(query, 3, types);
-
-		(void) SPI_keepplan(made);
-		*plan = made;
-	}
-	return *plan;
-}
-
 /* Returns true in a worker of Citus that shares the coordinator's models. */
 static bool
 models_are_shared(void)
@@ -374,14 +368,13 @@ models_are_shared(void)
 	return !null && DatumGetInt32(node) > 0;
 }
 
-static SPIPlanPtr
-plan_for(const served_model *model)
+static model_query *
+query_for(const served_model *model)
 {
 	bool		shared = models_are_shared();
 
 	if (model->version == CURRENT_VERSION)
-		return shared ? kept_plan(&shared_plan, shared_query)
-			: kept_plan(&model_plan, model_query);
+		return shared ? &shared_query : &served_query;
 	if (shared)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("version %d of model \"%s\" is not available on a worker of Citus",
@@ -389,23 +382,36 @@ plan_for(const served_model *model)
 				errdetail("Workers have only the current version of each model."),
 				errhint("Make the version current with use_version, or call the function on the"
 						" coordinator: ... FROM (SELECT * FROM some_table OFFSET 0) t."));
-	return kept_plan(&version_plan, version_query);
+	return &version_query;
 }
 
-/* Reads a model through SPI with the caller's snapshot and rights. */
+/* Runs a query of a model with the caller's snapshot and rights. */
 static void
-read_model(served_model *model)
+run_model_query(const served_model *model, model_query *query)
 {
-	Datum		values[3] = {
+	Oid			types[] = {TEXTOID, TEXTOID, INT4OID};
+	Datum		values[] = {
 		PointerGetDatum(model->name),
 		PointerGetDatum(model->group),
 		Int32GetDatum(model->version)
 	};
 
-	SPI_connect();
-	if (SPI_execute_plan(plan_for(model), values, NULL, true, 2) !=
-		SPI_OK_SELECT)
+	if (query->plan == NULL)
+	{
+		SPIPlanPtr	made = SPI_prepare(query->text, lengthof(types), types);
+
+		(void) SPI_keepplan(made);
+		query->plan = made;
+	}
+	if (SPI_execute_plan(query->plan, values, NULL, true, 2) != SPI_OK_SELECT)
 		elog(ERROR, "could not read a model");
+}
+
+static void
+read_model(served_model *model)
+{
+	SPI_connect();
+	run_model_query(model, query_for(model));
 	check_found(model);
 	read_row(model);
 	SPI_finish();
@@ -414,22 +420,17 @@ read_model(served_model *model)
 /* ---- groups ---- */
 
 /*
- * Runs a query of a model that returns one array of texts. Returns a copy of it
- * in the model's context, or NULL.
+ * Returns an array of texts, the result of a query or, in a worker of Citus, of
+ * another one. It is a copy in the model's context, or NULL.
  */
 static ArrayType *
-read_texts(const served_model *model, SPIPlanPtr plan)
+read_texts(const served_model *model, model_query *query, model_query *shared)
 {
-	Datum		values[3] = {
-		PointerGetDatum(model->name),
-		PointerGetDatum(model->group),
-		Int32GetDatum(model->version)
-	};
 	bool		null = true;
 	ArrayType  *texts = NULL;
 
-	if (SPI_execute_plan(plan, values, NULL, true, 1) != SPI_OK_SELECT)
-		elog(ERROR, "could not read the groups of a model");
+	SPI_connect();
+	run_model_query(model, models_are_shared() ? shared : query);
 	if (SPI_processed > 0)
 	{
 		Datum		array = column(1, &null);
@@ -439,21 +440,15 @@ read_texts(const served_model *model, SPIPlanPtr plan)
 			texts = DatumGetArrayTypePCopy(array);
 		MemoryContextSwitchTo(old);
 	}
+	SPI_finish();
 	return texts;
 }
 
 static void
 read_group_type(served_model *model)
 {
-	ArrayType  *names;
-	group_type	type;
+	group_type	type = group_type_of_names(read_texts(model, &type_query, &shared_type_query));
 
-	SPI_connect();
-	names = read_texts(model, models_are_shared()
-					   ? kept_plan(&shared_type_plan, shared_type_query)
-					   : kept_plan(&type_plan, type_query));
-	SPI_finish();
-	type = group_type_of_names(names);
 	model->grouping = memcpy(MemoryContextAlloc(model->context, sizeof(type)),
 							 &type, sizeof(type));
 }
@@ -462,13 +457,8 @@ read_group_type(served_model *model)
 static void
 read_groups(model_call_state *call, served_model *model, group_finder *finder)
 {
-	ArrayType  *groups;
+	ArrayType  *groups = read_texts(model, &groups_query, &shared_groups_query);
 
-	SPI_connect();
-	groups = read_texts(model, models_are_shared()
-						? kept_plan(&shared_groups_plan, shared_groups_query)
-						: kept_plan(&groups_plan, groups_query));
-	SPI_finish();
 	if (groups == NULL)
 		groups = construct_empty_array(TEXTOID);
 	set_groups(finder, groups);
@@ -705,30 +695,19 @@ text *
 shown_name_of(model_call_state *call, int32 cluster)
 {
 	served_model *model = call->last;
-	Datum		values[3] = {
-		PointerGetDatum(model->name),
-		PointerGetDatum(model->group),
-		Int32GetDatum(model->version)
-	};
-	MemoryContext old = CurrentMemoryContext;
-	bool		null = true;
-	Datum		names = (Datum) 0;
+	ArrayType  *names;
 
 	if (cluster < model->name_count)
 		return DatumGetTextPP(model->names[cluster]);
-	SPI_connect();
-	if (SPI_execute_plan(kept_plan(&names_plan, names_query), values, NULL,
-						 true, 1) != SPI_OK_SELECT)
-		elog(ERROR, "could not read the names of clusters");
-	if (SPI_processed > 0)
-		names = column(1, &null);
-	MemoryContextSwitchTo(model->context);
-	if (!null)
-		deconstruct_array(DatumGetArrayTypePCopy(names), TEXTOID, -1, false,
-						  TYPALIGN_INT, &model->names, NULL,
+	names = read_texts(model, &names_query, &names_query);
+	if (names != NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(model->context);
+
+		deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &model->names, NULL,
 						  &model->name_count);
-	MemoryContextSwitchTo(old);
-	SPI_finish();
+		MemoryContextSwitchTo(old);
+	}
 	if (cluster >= model->name_count)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("the cluster names of model \"%s\" are not available on a worker of Citus",

@@ -211,7 +211,7 @@ decoded_group(const training *t, Size k, const char *group,
 																sketch)->dim);
 	decoded_clusters found = decode_group(t, k, group, sketch, old,
 										  row_scaling, fresh);
-	record_builder row = begin_record("stored_versions", old->record);
+	record_builder row = begin_version(t, group, old->record);
 	static const char *const unknown[] = {
 		"map",
 		"imputed",
@@ -219,27 +219,18 @@ decoded_group(const training *t, Size k, const char *group,
 		"label_churn",
 		"recall"
 	};
-	bool		no_paths;
-	Datum		paths = level_paths(t, found.op, &no_paths);
 
 	log_step(t, "decode", begun, found.objective, t->note);
-	set_column(&row, "model_id", Int64GetDatum(t->model_id));
-	set_column(&row, "version", Int32GetDatum(t->version));
-	set_text(&row, "group_value", group);
-	set_text(&row, "method", train_method_name(t->method));
-	set_text(&row, "note", t->note);
 	set_column(&row, "k", Int32GetDatum((int32) k));
-	set_column(&row, "options", JsonbPGetDatum(t->stored));
 	set_value(&row, "operator", found.op);
 	set_value(&row, "training_sketch", sketch);
 	set_value(&row, "drift_spec", drift_spec);
 	set_value(&row, "drift_counts", counts);
 	set_column(&row, "n", Int64GetDatum(((const fc_sketch *) sketch)->count));
-	set_column(&row, "started_at", TimestampTzGetDatum(t->begun));
 	set_numbers(&row, "spreads", found.spreads, found.op->k);
 	set_column(&row, "identities", identity_array(found.identities, found.op->k));
 	set_number(&row, "objective", found.objective);
-	set_value(&row, "paths", no_paths ? NULL : DatumGetPointer(paths));
+	set_value(&row, "paths", DatumGetPointer(level_paths(t, found.op)));
 	for (int i = 0; i < lengthof(unknown); i++)
 		set_value(&row, unknown[i], NULL);
 	if (fresh)

@@ -58,8 +58,7 @@ typedef struct group_result
 								 * there is no previous version */
 	int64	   *identities;		/* identity of each cluster, by ascending
 								 * number */
-	Datum		paths;
-	bool		no_paths;
+	Datum		paths;			/* 0: no levels */
 	double	   *counts;			/* number of rows of each cluster, if rows
 								 * have weights; else NULL */
 } group_result;
@@ -193,12 +192,12 @@ nodes_of_level(const float_list *levels, int count, Size max)
 
 /*
  * Returns a k x (levels - 1) array: for each cluster the numbers of the nodes
- * above it, from the top level down. Sets *null to true if there are no levels
- * above the clusters. Option levels gives the number of nodes on each level,
+ * above it, from the top level down; 0 if there are no levels above the
+ * clusters. Option levels gives the number of nodes on each level,
  * but there may be fewer if clusters have been merged.
  */
 Datum
-level_paths(const training *t, const fc_operator_header *op, bool *null)
+level_paths(const training *t, const fc_operator_header *op)
 {
 	const float_list *levels = &t->options->levels;
 	int			above = levels->count - 1;
@@ -207,7 +206,6 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 	int32	   *parents = palloc(op->k * sizeof(int32));
 	int32	   *node = palloc(op->k * sizeof(int32));
 
-	*null = above < 1;
 	for (Size j = 0; j < op->k; j++)
 		node[j] = (int32) j;
 	for (int level = above; level > 0; level--)
@@ -223,7 +221,7 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 		}
 		nodes = joined_clusters(nodes, parents, found);
 	}
-	return *null ? (Datum) 0 : make_int4_rows(paths, (int) op->k, above);
+	return above < 1 ? (Datum) 0 : make_int4_rows(paths, (int) op->k, above);
 }
 
 /*
@@ -315,10 +313,7 @@ measure_group(const training *t, group_fit *fit,
 		fit->op = with_weights_times(fit->op, fit->weight / weight_of_operator(fit->op));
 	if (fit->rows->counts != NULL)
 		result.counts = count_clusters(fit);
-	if (t->paths != 0)
-		result.paths = t->paths;
-	else
-		result.paths = level_paths(t, fit->op, &result.no_paths);
+	result.paths = t->paths != 0 ? t->paths : level_paths(t, fit->op);
 	return result;
 }
 
@@ -345,17 +340,27 @@ set_null_moments(record_builder *row, const training *t,
 		set_numbers(row, "null_moments", moments, 2);
 }
 
+record_builder
+begin_version(const training *t, const char *group, Datum other)
+{
+	record_builder row = begin_record("stored_versions", other);
+
+	set_column(&row, "model_id", Int64GetDatum(t->model_id));
+	set_column(&row, "version", Int32GetDatum(t->version));
+	set_text(&row, "group_value", group);
+	set_text(&row, "method", train_method_name(t->method));
+	set_text(&row, "note", t->note);
+	set_column(&row, "options", JsonbPGetDatum(t->stored));
+	set_column(&row, "started_at", TimestampTzGetDatum(t->begun));
+	return row;
+}
+
 static Datum
 version_row(const training *t, const fc_weighted_rows *sample,
 			const group_fit *fit, const group_result *result, bool first)
 {
-	record_builder row = begin_record("stored_versions", (Datum) 0);
+	record_builder row = begin_version(t, fit->group, (Datum) 0);
 
-	set_column(&row, "model_id", Int64GetDatum(t->model_id));
-	set_column(&row, "version", Int32GetDatum(t->version));
-	set_text(&row, "group_value", fit->group);
-	set_text(&row, "method", train_method_name(t->method));
-	set_text(&row, "note", t->note);
 	set_text(&row, "relation", t->source.relation);
 	set_value(&row, "relation_owner", DatumGetPointer(t->source.owner));
 	set_column(&row, "features",
@@ -366,7 +371,6 @@ version_row(const training *t, const fc_weighted_rows *sample,
 	set_column(&row, "k",
 			   Int32GetDatum((int32) (fit->micro != NULL ? fit->op->k
 									  : t->k)));
-	set_column(&row, "options", JsonbPGetDatum(t->stored));
 	set_value(&row, "operator", fit->op);
 	set_value(&row, "micro_clusters", fit->micro);
 	set_numbers(&row, "splits", fit->splits, 4 * (fit->op->k - 1));
@@ -390,12 +394,10 @@ version_row(const training *t, const fc_weighted_rows *sample,
 			   fit->measured ? 0 : result->profile.error);
 	set_number(&row, "label_churn", result->churn);
 	set_column(&row, "identities", identity_array(result->identities, fit->op->k));
-	if (!result->no_paths)
-		set_column(&row, "paths", result->paths);
+	set_value(&row, "paths", DatumGetPointer(result->paths));
 	set_number(&row, "recall", t->recall);
 	if (t->source.group_by != NULL)
 		set_value(&row, "group_type", names_of_group_type(&t->source.grouping));
-	set_column(&row, "started_at", TimestampTzGetDatum(t->begun));
 	return end_record(&row);
 }
 

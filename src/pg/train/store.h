@@ -2,11 +2,18 @@
 #ifndef FASTCLUST_TRAIN_STORE_H
 #define FASTCLUST_TRAIN_STORE_H
 
+#include "pg/train/query.h"
 #include "pg/train/training.h"
 
 extern void write_groups(Datum *records, int count);
 
-extern Datum level_paths(const training *t, const fc_operator_header *op, bool *null);
+extern Datum level_paths(const training *t, const fc_operator_header *op);
+
+/*
+ * Starts the row of a version, a copy of the record `other` unless that is 0,
+ * with the columns of the training. Its clusters are set by the caller.
+ */
+extern record_builder begin_version(const training *t, const char *group, Datum other);
 
 extern double store_groups(training *t, const fc_weighted_rows *sample,
 						   group_fit *fits, int count);

@@ -126,19 +126,17 @@ CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sket
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     spec drift_spec := drift_spec_of(version);
+    problem text;
 BEGIN
-    IF version.drift_counts IS NULL AND NOT has_all_dimensions(spec(version.training_sketch)) THEN
+    problem := CASE WHEN version.drift_counts IS NULL
+                         AND NOT has_all_dimensions(spec(version.training_sketch))
+                        THEN ' projected on axes of its sample, and has no drift_counts to compare'
+                    WHEN version.options ? 'unit' AND unit_count(version.drift_counts) IS NULL
+                        THEN ', which does not tell the units of its rows' END;
+    IF problem IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING
-            MESSAGE = format(
-                          'version %s of model "%s" was made from a sketch projected on axes of its sample, and has no drift_counts to compare',
-                          version.version, version.model),
-            HINT = 'Retrain the model on rows.';
-    END IF;
-    IF version.options ? 'unit' AND unit_count(version.drift_counts) IS NULL THEN
-        RAISE object_not_in_prerequisite_state USING
-            MESSAGE = format(
-                          'version %s of model "%s" was made from a sketch, which does not tell the units of its rows',
-                          version.version, version.model),
+            MESSAGE = format('version %s of model "%s" was made from a sketch%s', version.version,
+                             version.model, problem),
             HINT = 'Retrain the model on rows.';
     END IF;
     n := COALESCE(counted, row_count(s), 0);

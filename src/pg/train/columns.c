@@ -140,6 +140,12 @@ column_type(Oid relation, const char *name)
 	return get_atttype(relation, number);
 }
 
+char *
+row_column(const char *name)
+{
+	return psprintf("t.%s", quote_identifier(name));
+}
+
 group_type
 column_group_type(Oid relation, const char *name)
 {

@@ -16,4 +16,7 @@ extern char *shown_relation(Oid relation);
 extern Oid	column_type(Oid relation, const char *name);
 extern group_type column_group_type(Oid relation, const char *name);
 
+/* Returns a column of row t as an SQL expression. */
+extern char *row_column(const char *name);
+
 #endif							/* FASTCLUST_TRAIN_COLUMNS_H */

@@ -18,6 +18,7 @@
 #include "pg/train/continued.h"
 #include "pg/train/options.h"
 #include "pg/train/query.h"
+#include "pg/train/sample.h"
 #include "pg/train/source.h"
 #include "pg/train/version.h"
 
@@ -171,7 +172,8 @@ fastclust_continued_identities(PG_FUNCTION_ARGS)
 void
 continue_by_rows(const training *t)
 {
-	StringInfoData rows;
+	double		wanted = Max(MATCHED_ROWS,
+							 MATCHED_ROWS_PER_CLUSTER * t->groups * (double) t->k);
 	query_argument arguments[4] = {
 		{"int8", Int64GetDatum(t->model_id)},
 		{"int4", Int32GetDatum(t->version)},
@@ -180,10 +182,6 @@ continue_by_rows(const training *t)
 
 	if (t->serving_count == 0 || t->serving[0].op != NULL)
 		return;
-	initStringInfo(&rows);
-	append_rows_from(&rows, &t->source,
-					 Max(MATCHED_ROWS, MATCHED_ROWS_PER_CLUSTER * t->groups * (double) t->k),
-					 t->estimate, t->options->seed, NULL);
-	arguments[3] = text_argument(rows.data);
+	arguments[3] = text_argument(rows_from(&t->source, some_rows(t, wanted), NULL));
 	run_query("SELECT continue_by_rows($1, $2, $3, $4)", lengthof(arguments), arguments, 0);
 }

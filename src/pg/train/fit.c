@@ -426,23 +426,10 @@ farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
 static fc_codebook *
 appended(const fc_operator_header *op, const fc_operator_header *more)
 {
-	fc_operator fits[2];
-	double	   *x;
-	double	   *weights;
+	const fc_weighted_rows *parts[] = {rows_of_operator(op), rows_of_operator(more)};
+	const Size	counts[] = {op->k, more->k};
 
-	open_operator(op, &fits[0]);
-	open_operator(more, &fits[1]);
-	x = alloc_large((fits[0].k + fits[1].k) * fits[0].d * sizeof(double));
-	weights = palloc((fits[0].k + fits[1].k) * sizeof(double));
-	for (Size i = 0, first = 0; i < 2; first += fits[i++].k)
-	{
-		memcpy(x + first * fits[0].d,
-			   rescaled_centroids(&fits[i], NULL, NULL),
-			   fits[i].k * fits[i].d * sizeof(double));
-		memcpy(weights + first, fits[i].weights, fits[i].k * sizeof(double));
-	}
-	return make_codebook_for(fits[0].metric, x, weights,
-							 fits[0].k + fits[1].k, fits[0].d);
+	return centroids_of_rows(joined_rows(parts, counts, lengthof(parts)));
 }
 
 /*

@@ -169,7 +169,7 @@ call_of(const char *function, const train_source *source,
 		return psprintf("%s(%s, %s%s%s)", function, model, source->raw,
 						source->group_by != NULL ? ", " : "",
 						source->group_by != NULL
-						? psprintf("t.%s", quote_identifier(source->group_by))
+						? row_column(source->group_by)
 						: "");
 	if (!takes_list(source, version))
 		return psprintf("%s(%s, t.*)", function, model);

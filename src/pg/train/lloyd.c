@@ -99,7 +99,6 @@ weight_of_operator(const fc_operator_header *header)
 static lloyd_sums
 large_scan(const training *t, const fc_operator_header *op)
 {
-	StringInfoData query;
 	query_argument arguments[] = {
 		{0},
 		{0},
@@ -110,14 +109,12 @@ large_scan(const training *t, const fc_operator_header *op)
 	bool		null;
 
 	set_scaling(t, arguments);
-	initStringInfo(&query);
-	appendStringInfo(&query,
-					 "SELECT (s).next, (s).sse FROM (SELECT lloyd_large_agg($4, %s, %s) AS s ",
-					 row_text(&t->source, t->scaling.center != NULL, t->map != NULL, "$4"),
-					 t->source.weight != NULL ? t->source.weight : "1");
-	append_rows_from(&query, &t->source, INFINITY, 0, 0, NULL);
-	appendStringInfoString(&query, ") q");
-	run_query(query.data, 4, arguments, 0);
+	run_query(psprintf("SELECT (s).next, (s).sse FROM"
+					   " (SELECT lloyd_large_agg($4, %s, %s) AS s %s) q",
+					   row_text(&t->source, t->scaling.center != NULL, t->map != NULL, "$4"),
+					   t->source.weight != NULL ? t->source.weight : "1",
+					   rows_from(&t->source, all_rows, NULL)),
+			  4, arguments, 0);
 	sums.next = (fc_operator_header *)
 		PG_DETOAST_DATUM_COPY(query_value(0, 1, &null));
 	sums.sse = DatumGetFloat8(query_value(0, 2, &null));
@@ -185,57 +182,47 @@ groups_text(const training *t, Size groups, bool partial)
 	const train_source *source = &t->source;
 	const char *x = row_text(source, t->scaling.center != NULL, t->map != NULL, NULL);
 	const char *weight = source->weight != NULL ? psprintf(", %s", source->weight) : "";
-	StringInfoData query;
+	StringInfoData sums;
+	StringInfoData names;
+	char	   *type;
 
-	initStringInfo(&query);
 	if (source->leaf_count == 0 || groups > MAX_FOREIGN_GROUPS || !is_plain_type(source))
-	{
-		appendStringInfo(&query,
-						 "SELECT g.i, %s(g.op, %s%s) FROM (SELECT %s AS \"its group\", %s%s%s%s ",
-						 sums_on_shards(source) && source->weight == NULL
-						 ? "fastclust_internal.sum"
-						 : "lloyd_sums_agg",
-						 partial ? observed_row(source, "g.op", "r") : "r.x",
-						 source->weight != NULL ? ", r.\"its weight\"" : "",
-						 has_loose_groups(source)
-						 ? group_place_text(source, "$4")
-						 : source->group_value,
-						 partial ? observed_cells(source) : x, partial ? "" : " AS x", weight,
-						 source->weight != NULL ? " AS \"its weight\"" : "");
-		append_rows_from(&query, source, INFINITY, 0, 0, NULL);
-		appendStringInfo(&query,
-						 ") r JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i) ON r.\"its group\" = g.%s"
-						 " GROUP BY g.i",
-						 has_loose_groups(source) ? "i" : "value");
-	}
-	else						/* postgres_fdw pushes down neither a join
-								 * with an array nor an array of operators */
-	{
-		char	   *type = format_type_be(column_type(source->id, source->group_by));
+		return psprintf("SELECT g.i, %s(g.op, %s%s) FROM (SELECT %s AS \"its group\", %s%s%s%s %s) r"
+						" JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i)"
+						" ON r.\"its group\" = g.%s GROUP BY g.i",
+						sums_on_shards(source) && source->weight == NULL
+						? "fastclust_internal.sum"
+						: "lloyd_sums_agg",
+						partial ? observed_row(source, "g.op", "r") : "r.x",
+						source->weight != NULL ? ", r.\"its weight\"" : "",
+						has_loose_groups(source)
+						? group_place_text(source, "$4")
+						: source->group_value,
+						partial ? observed_cells(source) : x, partial ? "" : " AS x", weight,
+						source->weight != NULL ? " AS \"its weight\"" : "",
+						rows_from(source, all_rows, NULL),
+						has_loose_groups(source) ? "i" : "value");
 
-		appendStringInfoString(&query, "SELECT u.i, fastclust_internal.sum(u.s) FROM (");
-		for (int leaf = 0; leaf < source->leaf_count; leaf++)
-		{
-			appendStringInfoString(&query,
-								   leaf > 0 ? " UNION ALL SELECT " : "SELECT ");
-			for (Size i = 1; i <= groups; i++)
-				appendStringInfo(&query,
-								 "%slloyd_sums_agg(($5)[%zu], %s%s) FILTER (WHERE t.%s ="
-								 " ($4::text[]::%s[])[%zu]) AS s%zu",
-								 i > 1 ? ", " : "", i,
-								 partial ? observed_row(source, psprintf("($5)[%zu]", i), "t")
-								 : x, weight, quote_identifier(source->group_by), type, i, i);
-			appendStringInfoChar(&query, ' ');
-			append_rows_from(&query, source, INFINITY, 0, 0,
-							 leaf_name(source->leaves[leaf]));
-		}
-		appendStringInfoString(&query, ") l, unnest(ARRAY[");
-		for (Size i = 1; i <= groups; i++)
-			appendStringInfo(&query, "%sl.s%zu", i > 1 ? ", " : "", i);
-		appendStringInfoString(&query,
-							   "]) WITH ORDINALITY u(s, i) WHERE u.s IS NOT NULL GROUP BY u.i");
+	/*
+	 * postgres_fdw pushes down neither a join with an array nor an array of
+	 * operators
+	 */
+	type = format_type_be(column_type(source->id, source->group_by));
+	initStringInfo(&sums);
+	initStringInfo(&names);
+	for (Size i = 1; i <= groups; i++)
+	{
+		appendStringInfo(&sums,
+						 "%slloyd_sums_agg(($5)[%zu], %s%s) FILTER (WHERE %s ="
+						 " ($4::text[]::%s[])[%zu]) AS s%zu",
+						 i > 1 ? ", " : "", i,
+						 partial ? observed_row(source, psprintf("($5)[%zu]", i), "t") : x,
+						 weight, row_column(source->group_by), type, i, i);
+		appendStringInfo(&names, "%sl.s%zu", i > 1 ? ", " : "", i);
 	}
-	return query.data;
+	return psprintf("SELECT u.i, fastclust_internal.sum(u.s) FROM (%s) l,"
+					" unnest(ARRAY[%s]) WITH ORDINALITY u(s, i) WHERE u.s IS NOT NULL GROUP BY u.i",
+					select_rows(source, sums.data, NULL, all_rows), names.data);
 }
 
 /*

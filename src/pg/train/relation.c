@@ -498,7 +498,7 @@ name_groups_of(train_source *source, const char *model, int32 version)
 		InvalidOid
 	};
 	source->by_value = false;
-	source->group_value = group_text(source, psprintf("t.%s", quote_identifier(source->group_by)));
+	source->group_value = group_text(source, row_column(source->group_by));
 }
 
 char *
@@ -507,6 +507,23 @@ present_name(Oid relation)
 	if (get_rel_persistence(relation) == RELPERSISTENCE_TEMP)
 		return quote_qualified_identifier("pg_temp", get_rel_name(relation));
 	return relation_name(relation);
+}
+
+static char *
+both(const char *filter, const char *condition)
+{
+	return psprintf("%s AND %s", filter, condition);
+}
+
+/*
+ * Restricts the source to rows without a NULL in a column. IS NOT NULL would be
+ * false for a composite value with a NULL in it.
+ */
+static void
+skip_nulls(train_source *source, const char *column)
+{
+	source->filter = both(source->filter,
+						  psprintf("%s IS DISTINCT FROM NULL", row_column(column)));
 }
 
 void
@@ -528,19 +545,12 @@ open_source(train_source *source, Oid relation, const feature_list *features,
 	source->owner = role_name_of(relation_owner(relation));
 	source->group_value = group_by == NULL
 		? "''"
-		: group_text(source,
-					 psprintf("t.%s",
-							  quote_identifier(group_by)));
-	/* IS NOT NULL would be false for a composite value with a NULL in it */
-	source->filter = vector ? psprintf("t.%s IS DISTINCT FROM NULL",
-									   quote_identifier(features->names[0]))
-	:			"true";
-
+		: group_text(source, row_column(group_by));
+	source->filter = "true";
+	if (vector)
+		skip_nulls(source, features->names[0]);
 	if (group_by != NULL)
-		source->filter = psprintf("%s%st.%s IS DISTINCT FROM NULL",
-								  vector ? source->filter : "",
-								  vector ? " AND " : "",
-								  quote_identifier(group_by));
+		skip_nulls(source, group_by);
 	find_tables(source);
 	if (vector)
 		find_vector(source);
@@ -556,12 +566,6 @@ row_key(const train_source *source)
 }
 
 /* ---- conditions, metric and encoder ---- */
-
-static char *
-both(const char *filter, const char *condition)
-{
-	return psprintf("%s AND %s", filter, condition);
-}
 
 /*
  * Makes a column the weight of the rows, and restricts the source to rows with

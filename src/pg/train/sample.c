@@ -197,13 +197,12 @@ plan_of_scan(const training *t, const train_source *source,
 
 /* ---- rows ---- */
 
-/* Rows that are chosen by their index: every step-th one, or a list. */
+/* Rows that are chosen by their indexes. */
 typedef struct indexed_rows
 {
 	const fc_weighted_rows *rows;
-	Size		step;
+	const int32 *index;
 	double	   *row;
-	const int32 *index;			/* indexes of the rows; NULL: every step-th */
 }			indexed_rows;
 
 static const double *
@@ -211,10 +210,23 @@ indexed_row(void *place, size_t i)
 {
 	const		indexed_rows *indexed = place;
 
-	fc_weighted_row(indexed->rows,
-					indexed->index != NULL ? (Size) indexed->index[i] : i * indexed->step,
-					indexed->row);
+	fc_weighted_row(indexed->rows, (Size) indexed->index[i], indexed->row);
 	return indexed->row;
+}
+
+/* Returns the rows with `count` indexes, with other weights. */
+static fc_codebook *
+rows_at(const fc_weighted_rows *rows, const int32 *index, Size count, const double *weights)
+{
+	indexed_rows indexed = {rows, index, palloc(rows->d * sizeof(double))};
+	fc_centroid_source source = {
+		.k = count,
+		.d = rows->d,
+		.row = indexed_row,
+		.place = &indexed
+	};
+
+	return make_codebook_of(rows->metric, &source, weights);
 }
 
 /*
@@ -247,16 +259,10 @@ even_indexes(const fc_weighted_rows *rows, double total, Size count, uint64 seed
 const fc_weighted_rows *
 even_rows(const fc_weighted_rows *rows, uint64 seed)
 {
-	indexed_rows indexed = {rows,.row = palloc(rows->d * sizeof(double))};
-	fc_centroid_source source = {
-		.k = rows->n,
-		.d = rows->d,
-		.row = indexed_row,
-		.place = &indexed
-	};
 	double		total = fc_weight_sum(rows->weights, rows->n);
 	bool		equal = true;
 	bool		whole = total < Max(rows->n, MIN_SAMPLE_ROWS);
+	Size		count;
 	double	   *weights;
 
 	for (Size i = 0; i < rows->n; i++)
@@ -266,34 +272,30 @@ even_rows(const fc_weighted_rows *rows, uint64 seed)
 	}
 	if (equal)
 		return rows;
-	if (whole)
-		source.k = (Size) total;
-	indexed.index = even_indexes(rows, total, source.k, seed);
-	weights = alloc_large(source.k * sizeof(double));
-	for (Size i = 0; i < source.k; i++)
+	count = whole ? (Size) total : rows->n;
+	weights = alloc_large(count * sizeof(double));
+	for (Size i = 0; i < count; i++)
 		weights[i] = 1;
-	return rows_of_operator(make_codebook_of(rows->metric, &source, weights));
+	return rows_of_operator(rows_at(rows, even_indexes(rows, total, count, seed), count,
+									weights));
 }
 
 fc_codebook *
 every_nth_row(const fc_weighted_rows *rows, Size step, Size max)
 {
 	Size		count = Min((rows->n + step - 1) / step, max);
-	indexed_rows indexed = {rows, step, palloc(rows->d * sizeof(double))};
-	fc_centroid_source source = {
-		.k = count,
-		.d = rows->d,
-		.row = indexed_row,
-		.place = &indexed
-	};
+	int32	   *index = alloc_large(count * sizeof(int32));
 	double	   *weights = alloc_large(count * sizeof(double));
-	fc_operator_header *result;
+	fc_codebook *result;
 
 	for (Size i = 0; i < count; i++)
+	{
+		index[i] = (int32) (i * step);
 		weights[i] = rows->weights[i * step];
-	result = make_codebook_of(rows->metric, &source, weights);
+	}
+	result = rows_at(rows, index, count, weights);
 	pfree(weights);
-	pfree(indexed.row);
+	pfree(index);
 	return result;
 }
 
@@ -440,46 +442,59 @@ fill_of_source(const train_source *source, scaling scaled)
 Size
 dimension_of(const training *t)
 {
-	StringInfoData query;
 	bool		null;
 	Datum		d;
 
 	if (t->source.encoder != NULL)
 		return ((const fc_encoder_header *) t->source.encoder)->dim;
-	initStringInfo(&query);
-	appendStringInfo(&query,
-					 "SELECT cardinality(scaled_vector(NULL, NULL, %s)) ",
-					 t->source.raw);
-	append_rows_from(&query, &t->source, INFINITY, 0, 0, NULL);
-	appendStringInfoString(&query, " LIMIT 1");
-	d = query_datum(query.data, 0, NULL, 0, &null);
+	d = query_datum(psprintf("SELECT cardinality(scaled_vector(NULL, NULL, %s)) %s LIMIT 1",
+							 t->source.raw, rows_from(&t->source, all_rows, NULL)),
+					0, NULL, 0, &null);
 	if (null)
 		reject_no_rows(t);
 	return (Size) DatumGetInt32(d);
 }
 
-/* Returns the sample that a query draws, or NULL if it finds no rows. */
-static const fc_weighted_rows *
-drawn_rows(const training *t, const train_source *source, Size dim,
-		   const char *text, double size)
+const fc_weighted_rows *
+read_sample(const train_source *source, uint64 row, memory_account *memory, int64 *n)
+{
+	scan_result result;
+	bool		null;
+	Datum		packed = query_value(row, 2, &null);
+
+	if (null)
+		return NULL;
+	read_scan(packed, &result);
+	*n = result.n;
+	return result.n > 0
+		? rows_of_coreset(result.sample, fill_of_source(source, no_scaling), memory)
+		: NULL;
+}
+
+/*
+ * Sets samples[i] to the sample in row i of the result of a scan; NULL if it
+ * has no rows.
+ */
+static void
+draw_samples(const training *t, const train_source *source, Size dim, const char *text,
+			 double size, const fc_weighted_rows **samples)
 {
 	scan_request request = {.size = size};
 	query_argument plan = {"scan_plan", plan_of_scan(t, source, &request)};
-	scan_result result;
 	memory_account memory = {"a sample"};
-	const fc_weighted_rows *rows = NULL;
-	bool		null = true;
-	Datum		packed = (Datum) 0;
+	int64		n;
 
 	run_query(text, 1, &plan, sampling_flags(t, size, 0, dim));
-	if (SPI_processed > 0)
-		packed = query_value(0, 2, &null);
-	if (!null)
-		read_scan(packed, &result);
-	if (!null && result.n > 0)
-		rows = rows_of_coreset(result.sample, fill_of_source(source, no_scaling), &memory);
+	for (uint64 row = 0; row < SPI_processed; row++)
+		samples[row] = read_sample(source, row, &memory, &n);
 	end_query();
-	return rows;
+}
+
+/* Returns the size of a sample of `wanted` rows that fits into the budget. */
+static double
+drawn_size(double wanted, Size dim)
+{
+	return (double) rows_in_budget(Min(wanted, MAX_SAMPLE_ROWS), 0, SAMPLE_BYTES, dim);
 }
 
 const fc_weighted_rows *
@@ -487,28 +502,26 @@ sample_of_source(const training *t, const train_source *given, Size dim,
 				 double wanted)
 {
 	train_source source = *given;
-	double		size = ((double) rows_in_budget(Min(wanted, MAX_SAMPLE_ROWS), 0,
-												SAMPLE_BYTES, dim));
+	double		size = drawn_size(wanted, dim);
 	const char *picked;
 	const char *every;
-	const fc_weighted_rows *rows;
+	const fc_weighted_rows *rows = NULL;
 
 	if (source.complete != NULL)
 		source.filter = psprintf("%s AND %s", source.filter, source.complete);
 	source.group_by = NULL;
-	picked = scan_text(&source, rows_to_read(&source,
-											 (source.complete == NULL ? 1 : ROWS_PER_COMPLETE_ROW) *
-											 size),
-					   t->estimate, t->options->seed);
-	every = scan_text(&source, INFINITY, 0, t->options->seed);
-	rows = drawn_rows(t, given, dim, picked, size);
+	wanted = rows_to_read(&source,
+						  (source.complete == NULL ? 1 : ROWS_PER_COMPLETE_ROW) * size);
+	picked = scan_text(&source, some_rows(t, wanted));
+	every = scan_text(&source, all_rows);
+	draw_samples(t, given, dim, picked, size, &rows);
 
 	/*
 	 * Draw from all rows if there are far fewer rows than outdated statistics
 	 * of the planner indicate.
 	 */
 	if (strcmp(picked, every) != 0 && (rows == NULL || rows->n < MIN_SAMPLE_SHARE * size))
-		rows = drawn_rows(t, given, dim, every, size);
+		draw_samples(t, given, dim, every, size, &rows);
 	if (rows == NULL)
 		reject_no_rows(t);
 	return rows;
@@ -533,35 +546,41 @@ uniform_sample(training *t, double wanted)
 
 const int	unit_halves[2] = {5, 5};
 
-/*
- * Returns the first taken[i] rows of each of three samples as one sample; a
- * number may be 0.
- */
-static const fc_weighted_rows *
-joined_rows(const fc_weighted_rows *const *sets, const Size *taken)
+const fc_weighted_rows *
+joined_rows(const fc_weighted_rows *const *sets, const Size *taken, int count)
 {
-	Size		n = taken[0] + taken[1] + taken[2];
 	Size		d = sets[0]->d;
 	Size		words = fc_missing_words(d);
-	double	   *x = alloc_large(n * (d + 1) * sizeof(double));
-	uint64	   *missing = MemoryContextAllocExtended(CurrentMemoryContext,
-													 n * words * sizeof(uint64),
-													 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	Size		n = 0;
 	Size		r = 0;
+	bool		partial = false;
+	double	   *x;
+	double	   *weights;
+	uint64	   *missing;
 	fc_weighted_rows *joined;
 
-	for (int set = 0; set < UNIT_SETS && taken[set] > 0; r += taken[set++])
+	for (int set = 0; set < count; set++)
+	{
+		n += taken[set];
+		partial = partial || sets[set]->missing != NULL;
+	}
+	x = alloc_large(n * d * sizeof(double));
+	weights = alloc_large(n * sizeof(double));
+	missing = MemoryContextAllocExtended(CurrentMemoryContext, n * words * sizeof(uint64),
+										 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (int set = 0; set < count; r += taken[set++])
 	{
 		double	   *values = numbers_of_rows(sets[set]);
 
 		memcpy(x + r * d, values, taken[set] * d * sizeof(double));
-		memcpy(x + n * d + r, sets[set]->weights, taken[set] * sizeof(double));
+		pfree(values);
+		memcpy(weights + r, sets[set]->weights, taken[set] * sizeof(double));
 		if (sets[set]->missing != NULL)
 			memcpy(missing + r * words, sets[set]->missing, taken[set] * words * sizeof(uint64));
-		pfree(values);
 	}
-	joined = rows_of_operator(make_codebook_for(sets[0]->metric, x, x + n * d, n, d));
-	joined->missing = missing;
+	joined = rows_of_operator(make_codebook_for(sets[0]->metric, x, weights, n, d));
+	if (partial)
+		joined->missing = missing;
 	return joined;
 }
 
@@ -570,39 +589,24 @@ sample_of_units(const training *t, const train_source *source, Size dim, const i
 				double wanted)
 {
 	const fc_weighted_rows *sets[UNIT_SETS] = {NULL};
-	Size		taken[UNIT_SETS] = {0};
-	memory_account memory = {"a sample"};
-	scan_request request = {.size = wanted};
-	query_argument plan = {"scan_plan"};
-	double		n = INFINITY;
+	Size		taken[UNIT_SETS];
+	double		size = drawn_size(wanted, dim);
+	double		n = floor(size / 10);
 	int			count = tenths[0] + tenths[1] < 10 ? 3 : 2;
 
-	request.size = (double) rows_in_budget(Min(wanted, MAX_SAMPLE_ROWS), 0, SAMPLE_BYTES, dim);
-	plan.value = plan_of_scan(t, source, &request);
-	run_query(unit_sets_text(source, tenths, request.size, t->estimate, t->options->seed), 1,
-			  &plan, sampling_flags(t, request.size, 0, dim));
-	for (uint64 i = 0; i < SPI_processed; i++)
-	{
-		bool		null;
-		int			set = DatumGetInt32(query_value(i, 1, &null));
-		scan_result result;
-
-		read_scan(query_value(i, 2, &null), &result);
-		if (result.n > 0)
-			sets[set] = even_rows(rows_of_coreset(result.sample,
-												  fill_of_source(source, no_scaling),
-												  &memory),
-								  (uint64) t->options->seed);
-	}
-	end_query();
+	draw_samples(t, source, dim, unit_sets_text(source, tenths, some_rows(t, size)), size, sets);
 	for (int set = 0; set < count; set++)
-		n = Min(n, floor(sets[set] == NULL ? 0 : sets[set]->n / tenths[set]));
+	{
+		if (sets[set] == NULL)
+			return sample_of_source(t, source, dim, wanted);
+		sets[set] = even_rows(sets[set], (uint64) t->options->seed);
+		n = Min(n, floor(sets[set]->n / tenths[set]));
+	}
 	if (n < MIN_ROWS_PER_TENTH)
 		return sample_of_source(t, source, dim, wanted);
-	n = Min(n, floor(request.size / 10));
 	for (int set = 0; set < count; set++)
 		taken[set] = (Size) n * (Size) tenths[set];
-	return joined_rows(sets, taken);
+	return joined_rows(sets, taken, count);
 }
 
 int

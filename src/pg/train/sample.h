@@ -2,7 +2,9 @@
 #ifndef FASTCLUST_TRAIN_SAMPLE_H
 #define FASTCLUST_TRAIN_SAMPLE_H
 
+#include "pg/base/memory.h"
 #include "pg/train/query.h"
+#include "pg/train/source.h"
 #include "pg/train/training.h"
 
 /*
@@ -39,6 +41,16 @@ extern Size rows_in_budget(double size, Size used, Size of_number, Size dimensio
  * parallel workers if their samples do not fit into the memory budget.
  */
 extern int	sampling_flags(const training *t, double rows, Size used, Size dim);
+
+/* Returns the choice of about `wanted` rows of the training. */
+static inline row_choice
+some_rows(const training *t, double wanted)
+{
+	return (row_choice)
+	{
+		wanted, t->estimate, t->options->seed
+	};
+}
 
 /*
  * Returns the number of rows that the uniform sample of a training should
@@ -84,6 +96,18 @@ extern const int unit_halves[2];
  */
 extern const fc_weighted_rows *sample_of_units(const training *t, const train_source *source,
 											   Size dim, const int *tenths, double wanted);
+
+/*
+ * Returns the sample in column 2 of a row of the last query, which is a packed
+ * state of a scan; NULL if it has no rows. Sets *n to the number of rows that
+ * were read.
+ */
+extern const fc_weighted_rows *read_sample(const train_source *source, uint64 row,
+										   memory_account *memory, int64 *n);
+
+/* Returns the first taken[i] rows of each of `count` samples as one sample. */
+extern const fc_weighted_rows *joined_rows(const fc_weighted_rows *const *sets,
+										   const Size *taken, int count);
 
 /*
  * Returns the dimension of the rows, for which the encoder of columns has been

@@ -168,18 +168,15 @@ request_sample(const training *t, const fc_weighted_rows *sample,
 double
 estimated_groups(const training *t, Size wanted)
 {
-	StringInfoData query;
 	int64		groups;
 
 	if (t->source.group_by == NULL)
 		return 1;
-	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT count(DISTINCT %s) ",
-					 group_key(&t->source));
-	append_rows_from(&query, &t->source, (double) wanted, t->estimate,
-					 t->options->seed, NULL);
-	groups = DatumGetInt64(query_datum(query.data, 0, NULL,
-									   QUERY_PARALLEL | QUERY_CONSTANTS, NULL));
+	groups = DatumGetInt64(query_datum(psprintf("SELECT count(DISTINCT %s) %s",
+												group_key(&t->source),
+												rows_from(&t->source,
+														  some_rows(t, (double) wanted), NULL)),
+									   0, NULL, QUERY_PARALLEL | QUERY_CONSTANTS, NULL));
 	return (double) Max(1, groups);
 }
 
@@ -463,7 +460,7 @@ run_scan(const training *t, const fc_weighted_rows *sample,
 		"scan_plan",
 			plan_of_scan(t, &t->source, request)
 	};
-	run_query(scan_text(&source, INFINITY, 0, t->options->seed),
+	run_query(scan_text(&source, all_rows),
 			  source.planned ? 3 : 1, arguments, flags);
 	rows = SPI_processed;
 	fits = palloc_extended(Max(1, rows) * sizeof(group_fit),
@@ -534,28 +531,22 @@ sample_groups(const training *t, double wanted, double rows, int *count)
 	group_sample *samples;
 	memory_account memory = {"sampling the groups"};
 
-	run_query(scan_text(&t->source, read, t->estimate, t->options->seed), 1,
+	run_query(scan_text(&t->source, some_rows(t, read)), 1,
 			  &plan, scan_flags(&t->source));
 	AtEOXact_GUC(false, nest);
 	samples = palloc(Max(1, SPI_processed) * sizeof(group_sample));
 	*count = 0;
 	for (uint64 row = 0; row < SPI_processed; row++)
 	{
-		scan_result result;
-		bool		nulls[2];
-		Datum		group = query_value(row, 1, &nulls[0]);
-		Datum		packed = query_value(row, 2, &nulls[1]);
+		bool		null;
+		int64		n;
+		Datum		group = query_value(row, 1, &null);
+		const fc_weighted_rows *sample = read_sample(&t->source, row, &memory, &n);
 
-		if (nulls[0] || nulls[1])
-			continue;
-		read_scan(packed, &result);
-		if (result.n > 0)
+		if (!null && sample != NULL)
 			samples[(*count)++] = (group_sample)
 		{
-			group_as_served(t, TextDatumGetCString(group)),
-				rows_of_coreset(result.sample, fill_of_source(&t->source, no_scaling),
-								&memory),
-				result.n
+			group_as_served(t, TextDatumGetCString(group)), sample, n
 		};
 	}
 	end_query();

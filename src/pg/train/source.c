@@ -45,7 +45,7 @@ char *
 group_key(const train_source *source)
 {
 	return source->by_value
-		? psprintf("t.%s", quote_identifier(source->group_by))
+		? row_column(source->group_by)
 		: source->group_value;
 }
 
@@ -74,36 +74,52 @@ text_of_values(const train_source *source, const char *value)
 }
 
 /*
- * Appends FROM and WHERE for all rows of the relation or of one leaf. A
- * positive `wanted` selects about that many rows: by blocks, or by hashes if
- * rows have no ctids.
+ * Selects rows by blocks, or by hashes if they have no ctids.
  */
+char *
+rows_from(const train_source *source, row_choice rows, const char *leaf)
+{
+	const char *relation = leaf != NULL ? leaf : present_name(source->id);
+
+	if (source->heap && rows.estimate > 3 * rows.wanted)
+	{
+		int			spread = rows.estimate >= BLOCKS_FACTOR * rows.wanted ? BLOCKS_FACTOR : 1;
+
+		return psprintf("FROM %s t TABLESAMPLE SYSTEM (%.17g) REPEATABLE (" INT64_FORMAT
+						") WHERE %s AND %s >> 40 & %d = 0",
+						relation, Min(100.0, 100.0 * spread * rows.wanted / rows.estimate),
+						rows.seed, source->filter, row_key(source), spread - 1);
+	}
+	if (!source->heap && rows.estimate >= 8 * rows.wanted)
+		return psprintf("FROM %s t WHERE %s AND %s >> 40 & %d = 0", relation, source->filter,
+						row_key(source),
+						(1 << (int) floor(log2(Min(rows.estimate / (4 * rows.wanted),
+												   1048576.0)))) - 1);
+	return psprintf("FROM %s t WHERE %s", relation, source->filter);
+}
+
 void
 append_rows_from(StringInfo query, const train_source *source, double wanted,
 				 double estimate, int64 seed, const char *leaf)
 {
-	const char *relation = leaf != NULL ? leaf : present_name(source->id);
+	const row_choice rows = {wanted, estimate, seed};
 
-	if (!(wanted > 0))
-		wanted = INFINITY;
-	if (source->heap && estimate > 3 * wanted)
-	{
-		int			spread = (estimate >= BLOCKS_FACTOR * wanted ? BLOCKS_FACTOR : 1);
+	appendStringInfoString(query, rows_from(source, rows, leaf));
+}
 
-		appendStringInfo(query,
-						 "FROM %s t TABLESAMPLE SYSTEM (%.17g) REPEATABLE (" INT64_FORMAT
-						 ") WHERE %s AND %s >> 40 & %d = 0",
-						 relation, Min(100.0, 100.0 * spread * wanted / estimate), seed,
-						 source->filter, row_key(source), spread - 1);
-		return;
-	}
-	appendStringInfo(query, "FROM %s t ", relation);
-	appendStringInfo(query, "WHERE %s", source->filter);
-	if (!source->heap && estimate >= 8 * wanted)
-		appendStringInfo(query, " AND %s >> 40 & %d = 0", row_key(source),
-						 (1 << (int) floor(log2(Min(estimate / (4 * wanted),
-													1048576.0)))) -
-						 1);
+char *
+select_rows(const train_source *source, const char *columns, const char *group,
+			row_choice rows)
+{
+	StringInfoData query;
+
+	initStringInfo(&query);
+	for (int i = 0; i < Max(1, source->leaf_count); i++)
+		appendStringInfo(&query, "%sSELECT %s %s%s%s", i > 0 ? " UNION ALL " : "", columns,
+						 rows_from(source, rows,
+								   source->leaf_count > 0 ? leaf_name(source->leaves[i]) : NULL),
+						 group != NULL ? " GROUP BY " : "", group != NULL ? group : "");
+	return query.data;
 }
 
 /* Returns the call of scan_agg for the rows of a source. */
@@ -134,121 +150,90 @@ scan_call(const train_source *source, bool keyed)
  * expression after GROUP BY, or NULL if all rows are one group. merged:
  * expression of the value in the outer query, which merges the states of
  * leaves.
- * outer: expression after GROUP BY of the outer query.
  */
 static char *
 scan_query(const train_source *source, const char *value, const char *group,
-		   bool keyed, const char *merged, const char *outer, double wanted,
-		   double estimate, int64 seed)
+		   bool keyed, const char *merged, row_choice rows)
 {
-	StringInfoData query;
-	char	   *scan = scan_call(source, keyed);
+	char	   *query = select_rows(source,
+									psprintf("%s AS value, %s AS s", value,
+											 scan_call(source, keyed)),
+									group, rows);
 
-	initStringInfo(&query);
-	if (source->leaf_count > 0)
-		appendStringInfo(&query,
-						 "SELECT %s, fastclust_internal.sum(q.s) FROM (",
-						 merged);
-	for (int i = 0; i < Max(1, source->leaf_count); i++)
-	{
-		appendStringInfo(&query, "%sSELECT %s AS value, %s AS s ",
-						 i > 0 ? " UNION ALL " : "", value, scan);
-		append_rows_from(&query, source, wanted, estimate, seed,
-						 source->leaf_count > 0 ? leaf_name(source->leaves[i]) : NULL);
-		if (group != NULL)
-			appendStringInfo(&query, " GROUP BY %s", group);
-	}
-	if (source->leaf_count > 0)
-		appendStringInfo(&query, ") q GROUP BY %s", outer);
-	return query.data;
+	if (source->leaf_count == 0)
+		return query;
+	return psprintf("SELECT %s, fastclust_internal.sum(q.s) FROM (%s) q GROUP BY %s", merged,
+					query, has_loose_groups(source) ? "q.value" : "1");
 }
 
 char *
-scan_text(const train_source *source, double wanted, double estimate,
-		  int64 seed)
+scan_text(const train_source *source, row_choice rows)
 {
-	const char *value = "''::text";
+	char	   *value;
 
+	if (source->group_by == NULL)
+		return scan_query(source, "''::text", NULL, true, "q.value", rows);
 	/* a foreign server can group only by columns of its own table */
-	if (source->group_by != NULL)
-	{
-		value = psprintf("t.%s", quote_identifier(source->group_by));
-		if (source->leaf_count == 0)
-			value = text_of_values(source, value);
-	}
-
-	return scan_query(source, value,
-					  source->group_by == NULL ? NULL
-					  : source->leaf_count > 0 ? "1"
-					  : group_key(source),
-					  true,
-					  source->group_by == NULL ? "q.value"
-					  : text_of_values(source, "q.value"),
-					  has_loose_groups(source) ? "q.value" : "1",
-					  wanted, estimate, seed);
+	value = row_column(source->group_by);
+	return source->leaf_count > 0
+		? scan_query(source, value, "1", true, text_of_values(source, "q.value"), rows)
+		: scan_query(source, text_of_values(source, value), group_key(source), true, NULL, rows);
 }
 
 char *
 bucket_scan_text(const train_source *source, const char *column, bool keyed)
 {
-	const char *value = "NULL::text";
+	char	   *value;
 	const char *group = "1";
+	const char *shown = "q.value::text";
 
 	if (column == NULL)			/* no ORDER BY, because a sort would copy the
 								 * sums */
-		return scan_query(source, value, NULL, keyed, "q.value", "1", INFINITY, 0,
-						  0);
-	value = psprintf("t.%s", quote_identifier(column));
-	if (source->group_by != NULL && source->leaf_count == 0)
+		return scan_query(source, "NULL::text", NULL, keyed, "q.value", all_rows);
+	value = row_column(column);
+	if (source->group_by != NULL && source->leaf_count > 0)
+		shown = group_text(source, "q.value");
+	else if (source->group_by != NULL)
 	{
 		if (has_loose_groups(source))
 			group = value;
 		value = text_of_values(source, value);
 	}
-	return psprintf("SELECT %s, q.scan FROM (%s) q(value, scan) ORDER BY q.value",
-					source->group_by != NULL && source->leaf_count > 0
-					? group_text(source, "q.value")
-					: "q.value::text",
-					scan_query(source, value, group, keyed, "q.value", "1",
-							   INFINITY, 0, 0));
+	return psprintf("SELECT %s, q.scan FROM (%s) q(value, scan) ORDER BY q.value", shown,
+					scan_query(source, value, group, keyed, "q.value", all_rows));
+}
+
+/* Returns the expression of the unit of row t; NULL without option unit. */
+static char *
+unit_of_row(const train_source *source)
+{
+	return source->unit == NULL ? "NULL::integer" : row_column(source->unit);
 }
 
 /* Returns the expression of the part of the units in which row t is. */
 static char *
 unit_part(const train_source *source)
 {
-	return psprintf("unit_part(%s, %s)",
-					source->unit == NULL ? "NULL::integer"
-					: psprintf("t.%s", quote_identifier(source->unit)),
-					row_key(source));
+	return psprintf("unit_part(%s, %s)", unit_of_row(source), row_key(source));
 }
 
 /*
- * Returns a query of about `wanted` rows of the source or of all its leaves,
- * grouped by a value and by another expression: (value, other, result).
+ * Returns a query of the rows of the source or of all its leaves, grouped by a
+ * value and by another expression: (value, other, result).
  */
 static char *
 grouped_rows(const train_source *source, const char *value, const char *other,
-			 const char *result, double wanted, double estimate, int64 seed)
+			 const char *result)
 {
-	StringInfoData query;
-
-	initStringInfo(&query);
-	for (int i = 0; i < Max(1, source->leaf_count); i++)
-	{
-		appendStringInfo(&query, "%sSELECT %s AS value, %s AS other, %s AS result ",
-						 i > 0 ? " UNION ALL " : "", value, other, result);
-		append_rows_from(&query, source, wanted, estimate, seed,
-						 source->leaf_count > 0 ? leaf_name(source->leaves[i]) : NULL);
-		appendStringInfoString(&query, " GROUP BY 1, 2");
-	}
-	return query.data;
+	return select_rows(source,
+					   psprintf("%s AS value, %s AS other, %s AS result", value, other, result),
+					   "1, 2", all_rows);
 }
 
 char *
 unit_scan_text(const train_source *source, const char *column)
 {
-	char	   *value = column == NULL ? NULL : psprintf("t.%s", quote_identifier(column));
+	const char *value = column == NULL ? "NULL::text" : row_column(column);
 	char	   *shown = "q.value::text";
 	const char *weight = source->weight != NULL ? source->weight : "1";
 
@@ -257,8 +242,6 @@ unit_scan_text(const train_source *source, const char *column)
 		shown = text_of_values(source, "q.value");
 	else if (column != NULL && source->group_by != NULL)
 		value = source->group_value;
-	else if (column == NULL)
-		value = "NULL::text";
 	return psprintf("SELECT s.shown, s.state, s.parts, %s, u.weight, u.squares, u.own"
 					" FROM (SELECT q.value, %s AS shown, fastclust_internal.sum(q.result) AS state,"
 					" array_agg(q.result) AS parts FROM"
@@ -273,28 +256,20 @@ unit_scan_text(const train_source *source, const char *column)
 					" ON u.value IS NOT DISTINCT FROM s.value ORDER BY s.value",
 					source->unit != NULL ? "u.units" : "0::bigint",
 					shown,
-					grouped_rows(source, value, unit_part(source), scan_call(source, true),
-								 INFINITY, 0, 0),
-					grouped_rows(source, value,
-								 source->unit == NULL ? "NULL::integer"
-								 : psprintf("t.%s", quote_identifier(source->unit)),
+					grouped_rows(source, value, unit_part(source), scan_call(source, true)),
+					grouped_rows(source, value, unit_of_row(source),
 								 psprintf("ARRAY[count(*), sum(%s), sum((%s)::float8 * %s)]::float8[]",
-										  weight, weight, weight),
-								 INFINITY, 0, 0));
+										  weight, weight, weight)));
 }
 
 char *
-unit_sets_text(const train_source *source, const int *tenths, double wanted, double estimate,
-			   int64 seed)
+unit_sets_text(const train_source *source, const int *tenths, row_choice rows)
 {
 	char	   *tenth = psprintf("%s * 10 / %d", unit_part(source), FC_DRIFT_PARTS);
+	char	   *set = psprintf("CASE WHEN %s < %d THEN 0 WHEN %s < %d THEN 1 ELSE 2 END",
+							   tenth, tenths[0], tenth, tenths[0] + tenths[1]);
 
-	return psprintf("SELECT q.value, fastclust_internal.sum(q.result) FROM (%s) q"
-					" GROUP BY 1 ORDER BY 1",
-					grouped_rows(source,
-								 psprintf("CASE WHEN %s < %d THEN 0 WHEN %s < %d THEN 1 ELSE 2 END",
-										  tenth, tenths[0], tenth, tenths[0] + tenths[1]),
-								 "1", scan_call(source, true), wanted, estimate, seed));
+	return psprintf("%s ORDER BY 1", scan_query(source, set, "1", true, "q.value", rows));
 }
 
 int
@@ -352,19 +327,14 @@ check_places(const train_source *source)
 double
 measure_weights(train_source *source)
 {
-	StringInfoData query;
 	double		value[5];
 	int			exponent;
 	bool		null;
 
-	initStringInfo(&query);
-	appendStringInfo(&query,
-					 "SELECT count(*)::float8, COALESCE(sum(w), 0), min(w), max(w),"
-					 " (bool_and(w = trunc(w)))::integer::float8 FROM (SELECT %s AS w ",
-					 source->weight);
-	append_rows_from(&query, source, INFINITY, 0, 0, NULL);
-	appendStringInfoString(&query, ") q");
-	run_query(query.data, 0, NULL, scan_flags(source));
+	run_query(psprintf("SELECT count(*)::float8, COALESCE(sum(w), 0), min(w), max(w),"
+					   " (bool_and(w = trunc(w)))::integer::float8 FROM (SELECT %s AS w %s) q",
+					   source->weight, rows_from(source, all_rows, NULL)),
+			  0, NULL, scan_flags(source));
 	for (int i = 0; i < lengthof(value); i++)
 	{
 		Datum		datum = query_value(0, i + 1, &null);
@@ -393,8 +363,6 @@ measure_weights(train_source *source)
 double
 rows_to_sample(train_source *source, row_sampling sample, bool exact)
 {
-	StringInfoData query;
-
 	if (sample == SAMPLE_AUTO)
 		check_places(source);
 	source->heap = source->heap && sample == SAMPLE_AUTO;
@@ -402,17 +370,10 @@ rows_to_sample(train_source *source, row_sampling sample, bool exact)
 		return measure_weights(source);
 	if (sample == SAMPLE_AUTO && !exact)
 		return estimated_rows(source);
-	initStringInfo(&query);
-	for (int i = 0; i < Max(1, source->leaf_count); i++)
-	{
-		appendStringInfoString(&query,
-							   i > 0 ? " UNION ALL SELECT count(*) AS n "
-							   : "SELECT sum(q.n)::float8 FROM (SELECT count(*) AS n ");
-		append_rows_from(&query, source, INFINITY, 0, 0,
-						 source->leaf_count > 0 ? leaf_name(source->leaves[i]) : NULL);
-	}
-	appendStringInfoString(&query, ") q");
-	return DatumGetFloat8(query_datum(query.data, 0, NULL, scan_flags(source), NULL));
+	return DatumGetFloat8(query_datum(psprintf("SELECT sum(q.n)::float8 FROM (%s) q",
+											   select_rows(source, "count(*) AS n", NULL,
+														   all_rows)),
+									  0, NULL, scan_flags(source), NULL));
 }
 
 /* Takes (relation). Returns the planner's estimate of its number of rows. */

@@ -23,15 +23,37 @@ extern void group_integers_by_value(train_source *source);
 
 /* Returns the expression by which rows are grouped. */
 extern char *group_key(const train_source *source);
+
+/* Rows that a query reads: about `wanted` of the rows of a relation. */
+typedef struct row_choice
+{
+	double		wanted;
+	double		estimate;		/* estimated number of rows of the relation */
+	int64		seed;
+} row_choice;
+
+static const row_choice all_rows = {.wanted = INFINITY};
+
+/*
+ * Returns FROM and WHERE for chosen rows of the relation or, if leaf is not
+ * NULL, of one leaf.
+ */
+extern char *rows_from(const train_source *source, row_choice rows, const char *leaf);
 extern void append_rows_from(StringInfo query, const train_source *source, double wanted,
 							 double estimate, int64 seed, const char *leaf);
+
+/*
+ * Returns the query of columns of chosen rows of the relation or, if there are
+ * leaves, of each leaf. group: expressions after GROUP BY, or NULL.
+ */
+extern char *select_rows(const train_source *source, const char *columns, const char *group,
+						 row_choice rows);
 
 /*
  * Returns the query of a scan with plan $1. Its rows are (group, packed
  * state): one row for each group, or a single row if there are no groups.
  */
-extern char *scan_text(const train_source *source, double wanted,
-					   double estimate, int64 seed);
+extern char *scan_text(const train_source *source, row_choice rows);
 
 /*
  * Returns the query of a scan with plan $1. Its rows are (value as text,
@@ -61,12 +83,11 @@ rows_to_read(const train_source *source, double wanted)
 extern char *unit_scan_text(const train_source *source, const char *column);
 
 /*
- * Returns the query of a scan with plan $1 of about `wanted` rows in two or
- * three sets of units: (number of the set from 0, packed state). tenths: tenths
- * of all units in each set; two or three numbers.
+ * Returns the query of a scan with plan $1 of chosen rows in two or three sets
+ * of units: (number of the set from 0, packed state), in the order of the
+ * numbers. tenths: tenths of all units in each set; two or three numbers.
  */
-extern char *unit_sets_text(const train_source *source, const int *tenths, double wanted,
-							double estimate, int64 seed);
+extern char *unit_sets_text(const train_source *source, const int *tenths, row_choice rows);
 
 extern int	scan_flags(const train_source *source);
 

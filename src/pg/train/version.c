@@ -323,8 +323,7 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 	stored_version version = version_argument(fcinfo);
 	bool		scaled = field(&version, "center") != 0;
 	train_source source;
-	StringInfoData rows;
-	double		wanted = PG_GETARG_FLOAT8(3);
+	row_choice	rows = {PG_GETARG_FLOAT8(3)};
 	const char *texts[4];
 	Datum		values[4];
 	bool		nulls[4] = {false};
@@ -332,14 +331,11 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 	SPI_connect();
 	open_group_source(&source, &version, PG_GETARG_OID(1),
 					  name_argument(fcinfo, 2));
-	initStringInfo(&rows);
-	append_rows_from(&rows, &source, wanted,
-					 isinf(wanted)
-					 ? 0
-					 : rows_to_sample(&source, version.options->sample, false),
-					 version.options->seed, NULL);
+	if (!isinf(rows.wanted))
+		rows.estimate = rows_to_sample(&source, version.options->sample, false);
+	rows.seed = version.options->seed;
 	texts[0] = row_text(&source, scaled, version.map != NULL, "$4");
-	texts[1] = rows.data;
+	texts[1] = rows_from(&source, rows, NULL);
 	texts[2] = row_text(&source, scaled, version.map != NULL, "NULL::fastop");
 	texts[3] = source.weight != NULL ? source.weight : "";
 	nulls[3] = source.weight == NULL;

@@ -90,24 +90,20 @@
 static bool
 grows(const training *t, const char *column)
 {
-	StringInfoData query;
 	bool		null;
 	Datum		result;
 
 	if (!t->source.heap || t->source.leaf_count > 0 || t->source.sharded)
 		return false;
-	initStringInfo(&query);
-	appendStringInfo(&query,
-					 "SELECT avg((q.v >= q.before)::integer) > %g AND corr(q.row, q.rank) > %g"
-					 " AND count(DISTINCT q.v) > %d"
-					 " FROM (SELECT r.v, lag(r.v) OVER w AS before, row_number() OVER w AS row,"
-					 " rank() OVER (ORDER BY r.v) AS rank"
-					 " FROM (SELECT t.%s AS v, t.ctid AS place ",
-					 MIN_ORDER, MIN_ORDER, MIN_CHECKED_ROWS / 2, quote_identifier(column));
-	append_rows_from(&query, &t->source, MAX_CHECKED_ROWS, t->estimate,
-					 t->options->seed, NULL);
-	appendStringInfoString(&query, ") r WHERE r.v IS NOT NULL WINDOW w AS (ORDER BY r.place)) q");
-	result = query_datum(query.data, 0, NULL, 0, &null);
+	result = query_datum(psprintf("SELECT avg((q.v >= q.before)::integer) > %g"
+								  " AND corr(q.row, q.rank) > %g AND count(DISTINCT q.v) > %d"
+								  " FROM (SELECT r.v, lag(r.v) OVER w AS before,"
+								  " row_number() OVER w AS row, rank() OVER (ORDER BY r.v) AS rank"
+								  " FROM (SELECT %s AS v, t.ctid AS place %s) r"
+								  " WHERE r.v IS NOT NULL WINDOW w AS (ORDER BY r.place)) q",
+								  MIN_ORDER, MIN_ORDER, MIN_CHECKED_ROWS / 2, row_column(column),
+								  rows_from(&t->source, some_rows(t, MAX_CHECKED_ROWS), NULL)),
+						 0, NULL, 0, &null);
 	return !null && DatumGetBool(result);
 }
 
@@ -138,17 +134,14 @@ is_identifier(const training *t, const char *column,
 static char *
 end_value(const training *t, const char *column, bool greatest)
 {
-	StringInfoData query;
 	bool		null;
-	Datum		value;
+	char	   *leaf = t->source.leaf_count > 0 ? leaf_name(t->source.leaves[0]) : NULL;
+	Datum		value = query_datum(psprintf("SELECT %s(%s)::text %s",
+											 greatest ? "max" : "min", row_column(column),
+											 rows_from(&t->source,
+													   some_rows(t, MAX_CHECKED_ROWS), leaf)),
+									0, NULL, 0, &null);
 
-	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT %s(t.%s)::text ", greatest ? "max" : "min",
-					 quote_identifier(column));
-	append_rows_from(&query, &t->source, MAX_CHECKED_ROWS, t->estimate,
-					 t->options->seed,
-					 t->source.leaf_count > 0 ? leaf_name(t->source.leaves[0]) : NULL);
-	value = query_datum(query.data, 0, NULL, 0, &null);
 	return null ? "" : TextDatumGetCString(value);
 }
 

@@ -40,7 +40,7 @@ interval_condition(Oid relation, const char *rows, const char *column,
 				   const char *interval)
 {
 	Oid			type = getBaseType(column_type(relation, column));
-	char	   *name = psprintf("t.%s", quote_identifier(column));
+	char	   *name = row_column(column);
 	char	   *type_name = format_type_be(type);
 	query_argument width = {"interval"};
 	StringInfoData query;

@@ -242,19 +242,19 @@ unit_scan_text(const train_source *source, const char *column)
 		shown = text_of_values(source, "q.value");
 	else if (column != NULL && source->group_by != NULL)
 		value = source->group_value;
-	return psprintf("SELECT s.shown, s.state, s.parts, %s, u.weight, u.squares, u.own"
+	return psprintf("SELECT s.shown, s.state, s.parts, ARRAY[%s, u.weight, u.squares, u.own]"
 					" FROM (SELECT q.value, %s AS shown, fastclust_internal.sum(q.result) AS state,"
 					" array_agg(q.result) AS parts FROM"
 					" (SELECT q.value, fastclust_internal.sum(q.result) AS result FROM (%s) q"
 					" GROUP BY q.value, q.other) q GROUP BY q.value) s"
-					" JOIN (SELECT q.value, sum(CASE WHEN q.other IS NULL THEN q.n ELSE 1 END)::bigint"
+					" JOIN (SELECT q.value, sum(CASE WHEN q.other IS NULL THEN q.n ELSE 1 END)"
 					" AS units, sum(q.weight) AS weight, sum(q.own) AS own,"
 					" sum(CASE WHEN q.other IS NULL THEN q.own ELSE q.weight * q.weight END) AS squares"
 					" FROM (SELECT q.value, q.other, sum(q.result[1]) AS n,"
 					" sum(q.result[2]) AS weight, sum(q.result[3]) AS own"
 					" FROM (%s) q GROUP BY 1, 2) q GROUP BY 1) u"
 					" ON u.value IS NOT DISTINCT FROM s.value ORDER BY s.value",
-					source->unit != NULL ? "u.units" : "0::bigint",
+					source->unit != NULL ? "u.units" : "0",
 					shown,
 					grouped_rows(source, value, unit_part(source), scan_call(source, true)),
 					grouped_rows(source, value, unit_of_row(source),

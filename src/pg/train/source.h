@@ -75,10 +75,11 @@ rows_to_read(const train_source *source, double wanted)
 
 /*
  * Returns the query of a scan with plan $1 of rows in units. Its rows are
- * (value as text, packed state, packed states of parts, units, sum of the
- * weights, sum of the squared weights of units, sum of the squared weights of
- * rows): one row for each value of a column, or a single row if column is NULL.
- * A row without a unit is a unit. Without option unit, units is 0.
+ * (value as text, packed state, packed states of parts, sizes): one row for
+ * each value of a column, or a single row if column is NULL. sizes: number of
+ * units, sum of the weights, sum of the squared weights of units, sum of the
+ * squared weights of rows. A row without a unit is a unit. Without option unit,
+ * the number of units is 0.
  */
 extern char *unit_scan_text(const train_source *source, const char *column);
 

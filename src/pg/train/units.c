@@ -12,6 +12,7 @@
 #include "utils/lsyscache.h"
 
 #include "pg/base/memory.h"
+#include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/query.h"
@@ -22,63 +23,71 @@
 
 #define SQUARE_BITS	40			/* bits that the sum of squared shares keeps */
 
-/* Columns of the query (unit_scan_text). */
+/* Columns of the query of a scan (bucket_scan_text, unit_scan_text). */
 enum
 {
 	COLUMN_VALUE = 1,
 	COLUMN_STATE,
 	COLUMN_PARTS,
-	COLUMN_UNITS,
-	COLUMN_WEIGHT,
-	COLUMN_SQUARES,
-	COLUMN_OWN_SQUARES
+	COLUMN_SIZES
+};
+
+/* Numbers in COLUMN_SIZES. */
+enum
+{
+	SIZE_UNITS,
+	SIZE_WEIGHT,
+	SIZE_SQUARES,
+	SIZE_OWN_SQUARES,
+	SIZES
 };
 
 void
-scan_units(const training *t, const scan_request *request, const char *query, int flags)
+scan_sums(const training *t, const scan_request *request, const char *query, int flags)
 {
 	train_source source = t->source;
 	query_argument plan = {"scan_plan"};
-	Size		state = (fc_drift_size_of_spec(request->drift_spec, 0) +
-						 fc_sketch_size(request->spec, 0, 0));
 	int			nest = NewGUCNestLevel();
 
-	check_budget(2 * FC_DRIFT_PARTS * (Size) t->groups * state, "the counts of units");
-	set_hashing();
+	if (has_parts(&source))
+	{
+		check_budget(2 * FC_DRIFT_PARTS * (Size) t->groups *
+					 (fc_drift_size_of_spec(request->drift_spec, 0) +
+					  fc_sketch_size(request->spec, 0, 0)),
+					 "the counts of units");
+		set_hashing();
 
-	/* weights of at most 1, less for sums of many rows */
-	source.weight_factor = Min(1, 0.5 * FC_MAX_ROWS / FC_DRIFT_MAX_WEIGHT / Max(1, t->estimate)) /
-		source.max_weight;
+		/* weights of at most 1, less for sums of many rows */
+		source.weight_factor = Min(1, 0.5 * FC_MAX_ROWS / FC_DRIFT_MAX_WEIGHT /
+								   Max(1, t->estimate)) / source.max_weight;
+	}
 	plan.value = plan_of_scan(t, &source, request);
-	run_query(query, 1, &plan, scan_flags(&t->source) | flags);
+	run_query(query, 1, &plan, scan_flags(&source) | flags);
 	AtEOXact_GUC(false, nest);
 }
 
-void
-read_units(const training *t, const scan_request *request, uint64 row, scan_result *result)
+/* Replaces the counts of all rows by counts with units. */
+static void
+add_units(const training *t, const scan_request *request, uint64 row, scan_result *result)
 {
 	const fc_drift_counts *counts[FC_DRIFT_PARTS];
 	fc_sketch_view sketch[FC_DRIFT_PARTS];
-	fc_sketch_view all;
+	fc_sketch_view all = fc_sketch_view_of((fc_sketch *) result->sketch);
 	fc_drift_parts parts = {
 		.spec = request->drift_spec,
 		.counts = counts,
 		.sketch = sketch,
-		.all_sketch = &all
+		.all = (const fc_drift_counts *) result->counts,
+		.all_sketch = &all,
+		.rows = (double) all.head->count
 	};
 	bool		null;
 	ArrayType  *array = DatumGetArrayTypeP(query_value(row, COLUMN_PARTS, &null));
-	double		weight = DatumGetFloat8(query_value(row, COLUMN_WEIGHT, &null));
-	double		squares = DatumGetFloat8(query_value(row, COLUMN_SQUARES, &null));
-	double		own = DatumGetFloat8(query_value(row, COLUMN_OWN_SQUARES, &null));
+	double	   *size = read_float8_array(query_value(row, COLUMN_SIZES, &null), SIZES, "sizes");
 	Datum	   *state;
 	int			count;
 	int			exponent;
 
-	parts.units = DatumGetInt64(query_value(row, COLUMN_UNITS, &null));
-	read_scan(query_value(row, COLUMN_STATE, &null), result);
-	if (result->counts == NULL)
-		return;
 	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &state, NULL,
 					  &count);
 	for (int i = 0; i < count; i++)
@@ -91,21 +100,35 @@ read_units(const training *t, const scan_request *request, uint64 row, scan_resu
 		counts[parts.count] = (const fc_drift_counts *) part.counts;
 		sketch[parts.count++] = fc_sketch_view_of((fc_sketch *) part.sketch);
 	}
-	all = fc_sketch_view_of((fc_sketch *) result->sketch);
 	if (t->source.encoder != NULL)
 		parts.fill = fill_of_encoder((const fc_encoder_header *) t->source.encoder,
 									 request->drift_spec);
-	parts.all = (const fc_drift_counts *) result->counts;
-	parts.rows = (double) all.head->count;
+	parts.units = (int64) size[SIZE_UNITS];
 
 	/*
 	 * a row is counted with probability 1 / share; rounded, because sums of
 	 * weights depend on the order of the rows
 	 */
-	parts.square = frexp((squares + own * (Max(1, request->share) - 1)) / (weight * weight),
+	parts.square = frexp((size[SIZE_SQUARES] +
+						  size[SIZE_OWN_SQUARES] * (Max(1, request->share) - 1)) /
+						 (size[SIZE_WEIGHT] * size[SIZE_WEIGHT]),
 						 &exponent);
 	parts.square = ldexp(rint(ldexp(parts.square, SQUARE_BITS)), exponent - SQUARE_BITS);
 	result->counts = (struct varlena *) counts_with_units(&parts);
+}
+
+scan_result
+read_sums(const training *t, const scan_request *request, uint64 row)
+{
+	scan_result result = {0};
+	bool		null;
+	Datum		state = query_value(row, COLUMN_STATE, &null);
+
+	if (!null)
+		read_scan(state, &result);
+	if (has_parts(&t->source) && result.counts != NULL)
+		add_units(t, request, row, &result);
+	return result;
 }
 
 void
@@ -119,15 +142,14 @@ count_units(const training *t, group_fit *fits, int count)
 
 	if (!has_parts(&t->source) || t->drift_spec == NULL)
 		return;
-	scan_units(t, &request, unit_scan_text(&t->source, t->source.group_by), 0);
+	scan_sums(t, &request, unit_scan_text(&t->source, t->source.group_by), 0);
 	for (uint64 row = 0; row < SPI_processed; row++)
 	{
 		bool		null;
 		Datum		value = query_value(row, COLUMN_VALUE, &null);
 		char	   *group = null ? "" : group_as_served(t, TextDatumGetCString(value));
-		scan_result result;
+		scan_result result = read_sums(t, &request, row);
 
-		read_units(t, &request, row, &result);
 		for (int i = 0; i < count; i++)
 			if (strcmp(fits[i].group, group) == 0 && result.counts != NULL)
 				fits[i].counts = result.counts;

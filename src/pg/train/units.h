@@ -13,17 +13,17 @@ has_parts(const train_source *source)
 }
 
 /*
- * Runs a query of unit_scan_text, with hashed groups.
+ * Runs a query of bucket_scan_text or, if rows are counted in parts, of
+ * unit_scan_text, with hashed groups.
  */
-extern void scan_units(const training *t, const scan_request *request, const char *query,
-					   int flags);
+extern void scan_sums(const training *t, const scan_request *request, const char *query,
+					  int flags);
 
 /*
- * Reads a row of its result: the sums of all its rows, in which counts have
- * units.
+ * Returns the sums in a row of its result; all zero if it has none. Counts in
+ * parts have units.
  */
-extern void read_units(const training *t, const scan_request *request, uint64 row,
-					   scan_result *result);
+extern scan_result read_sums(const training *t, const scan_request *request, uint64 row);
 
 /*
  * Replaces the counts of each group by counts with units, from a scan of the

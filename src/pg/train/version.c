@@ -357,8 +357,7 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const stored_version *v
 			 const scan_request *request, const char *column, int64 min)
 {
 	bool		units = has_parts(&t->source);
-	const char *columns = units ? "state, parts, units, weight, squares, own" : "scan";
-	query_argument plan = {"scan_plan", plan_of_scan(t, &t->source, request)};
+	const char *columns = units ? "state, parts, sizes" : "state";
 	bool		enough = true;
 	char	   *query = units ? unit_scan_text(&t->source, column)
 	: bucket_scan_text(&t->source, column, request->share > 1);
@@ -368,10 +367,7 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const stored_version *v
 						 " FROM (%s) b(value, %s)",
 						 quote_literal_cstr(version->model), version->version, columns, query,
 						 columns);
-	if (units)
-		scan_units(t, request, query, QUERY_STABLE);
-	else
-		run_query(query, 1, &plan, scan_flags(&t->source) | QUERY_STABLE);
+	scan_sums(t, request, query, QUERY_STABLE);
 	/* grouped by units, no rows are no row of the query */
 	for (uint64 row = 0; row < Max(SPI_processed, column == NULL) && enough; row++)
 	{
@@ -380,15 +376,9 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const stored_version *v
 		bool		nulls[4] = {row >= SPI_processed};
 
 		if (row < SPI_processed)
-			values[0] = query_value(row, 1, &nulls[0]);
-		if (units && row < SPI_processed)
-			read_units(t, request, row, &result);
-		else if (row < SPI_processed)
 		{
-			Datum		packed = query_value(row, 2, &nulls[3]);
-
-			if (!nulls[3])
-				read_scan(packed, &result);
+			values[0] = query_value(row, 1, &nulls[0]);
+			result = read_sums(t, request, row);
 		}
 		values[1] = PointerGetDatum(result.sketch);
 		values[2] = PointerGetDatum(result.counts);

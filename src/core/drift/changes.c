@@ -2,7 +2,7 @@
 #include "drift/changes.h"
 
 #include "base/blas.h"
-#include "drift/waves.h"
+#include "drift/internal.h"
 
 /*
  * Number of days in the longest window. A longer window finds smaller changes
@@ -136,8 +136,7 @@ read_days(const fc_sketch_view *days, size_t count, fc_arena *arena,
 	series->rows[0] = 0;
 	for (size_t t = 0; t < count; t++)
 	{
-		double		weight = fc_sketch_total_weight(&days[t]);
-		double		n = weight * weight / fc_sketch_weight2(&days[t]);
+		double		n = fc_effective_rows(&days[t]);
 		const double *before = series->sum + t * series->length;
 		double	   *after = series->sum + (t + 1) * series->length;
 
@@ -291,19 +290,13 @@ learn_null(const change_series *series, size_t first, size_t end, day_null *law)
 	}
 	law->days = days;
 	law->trace = trace[1];
-	law->null.square = nu * nu / ((nu - 1.0) * (nu + 2.0)) *
-		(trace[2] - trace[1] * trace[1] / nu);
-	law->null.square = fmin(fmax(law->null.square, 1e-6 * trace[1] * trace[1]),
-							trace[1] * trace[1]);
-	law->null.cube = pow(nu, 4.0) /
-		((nu - 1.0) * (nu - 2.0) * (nu + 2.0) * (nu + 4.0)) *
-		(trace[3] - 3.0 / nu * trace[2] * trace[1] +
-		 2.0 / (nu * nu) * pow(trace[1], 3.0));
-	law->null.cube = trace[1] > 0 ? fmin(fmax(law->null.cube,
-											  law->null.square *
-											  law->null.square / trace[1]),
-										 pow(law->null.square, 1.5))
-		: 0.0;
+	law->null = fc_wave_possible(trace[1],
+								 nu * nu / ((nu - 1.0) * (nu + 2.0)) *
+								 (trace[2] - trace[1] * trace[1] / nu),
+								 pow(nu, 4.0) /
+								 ((nu - 1.0) * (nu - 2.0) * (nu + 2.0) * (nu + 4.0)) *
+								 (trace[3] - 3.0 / nu * trace[2] * trace[1] +
+								  2.0 / (nu * nu) * pow(trace[1], 3.0)));
 	law->null.square *= 1.0 + 2.0 / nu;
 	law->null.cube *= 1.0 + 6.0 / nu;
 	learn_columns(series, start, end);
@@ -356,15 +349,11 @@ describe_change(const change_series *series, size_t first, const day_null *law,
 	change->shift /= variance[0] > 0 ? sqrt(variance[0]) : 1.0;
 }
 
-/*
- * Returns an approximation of P(|T| >= t) for Student's distribution with
- * `freedom` degrees of freedom (D. Wallace 1959).
- */
+/* Returns P(|T| >= t) for Student's t with `freedom` degrees of freedom. */
 static double
 student_tail(double t, double freedom)
 {
-	return erfc((8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) *
-				sqrt(0.5 * freedom * log1p(t * t / freedom)));
+	return erfc(sqrt(0.5 * fc_student_square(t * t, freedom)));
 }
 
 /*

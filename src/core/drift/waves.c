@@ -162,10 +162,18 @@ centre_kernel(size_t rows, const weight_sums *sums, const null_work *work)
 	return total / (sums->one * (sums->one - sums->heavy));
 }
 
-/*
- * Returns estimates of tr S^2 and tr S^3, clamped to (tr S^2)^2 / tr S <= tr
- * S^3 <= (tr S^2)^1.5, which holds for any S.
- */
+fc_wave_null
+fc_wave_possible(double trace, double square, double cube)
+{
+	square = fmin(fmax(square, 1e-6 * trace * trace), trace * trace);
+	return (fc_wave_null)
+	{
+		square,
+			square > 0 ? fmin(fmax(cube, square * square / trace), pow(square, 1.5)) : 0.0
+	};
+}
+
+/* Returns estimates of tr S^2 and tr S^3. */
 static fc_wave_null
 estimate(size_t rows, const null_work *work)
 {
@@ -183,15 +191,7 @@ estimate(size_t rows, const null_work *work)
 	}
 	square /= sums.one * (sums.one - 3.0 * sums.heavy);
 	cube /= sums.one * (sums.one - sums.heavy) * (sums.one - 5.0 * sums.heavy);
-	trace = fmax(trace, 0.0);
-	square = fmin(fmax(square, 1e-6 * trace * trace), trace * trace);
-	cube = square > 0
-		? fmin(fmax(cube, square * square / trace), pow(square, 1.5))
-		: 0.0;
-	return (fc_wave_null)
-	{
-		square, cube
-	};
+	return fc_wave_possible(fmax(trace, 0.0), square, cube);
 }
 
 fc_status
@@ -233,12 +233,8 @@ fc_wave_null_moments(const fc_weighted_rows *sample, size_t max,
 
 /* ---- the test ---- */
 
-/*
- * Returns the effective number of rows, W^2 / W2, where W is the sum of the
- * weights and W2 the sum of their squares.
- */
-static double
-effective_rows(const fc_sketch_view *sketch)
+double
+fc_effective_rows(const fc_sketch_view *sketch)
 {
 	return fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) /
 		fc_sketch_weight2(sketch);
@@ -248,7 +244,7 @@ effective_rows(const fc_sketch_view *sketch)
 static double
 trace(const fc_sketch_view *training)
 {
-	double		rows = effective_rows(training);
+	double		rows = fc_effective_rows(training);
 
 	return rows / (rows - 1.0) *
 		(1.0 - fc_sketch_similarity(training, training));
@@ -349,8 +345,8 @@ fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows,
 	if (isnan(test->mmd2))
 		return;
 	mean = fc_wave_response(training, arena);
-	test->rows = fmin(effective_rows(training), effective_rows(rows));
-	c = 1.0 / effective_rows(training) + 1.0 / effective_rows(rows);
+	test->rows = fmin(fc_effective_rows(training), fc_effective_rows(rows));
+	c = 1.0 / fc_effective_rows(training) + 1.0 / fc_effective_rows(rows);
 	if (law != NULL)
 		test->mmd2 -= law->excess;
 	test->null_sd = law != NULL ? sqrt(2.0 * law->null.square) : c * sqrt(2.0 * null->square);

@@ -28,6 +28,19 @@ typedef struct fc_wave_null
 } fc_wave_null;
 
 /*
+ * Returns estimates of traces of powers of a covariance matrix, limited to what
+ * is possible: (tr S^2)^2 / tr S <= tr S^3 <= (tr S^2)^1.5, and tr S^2 from
+ * 1e-6 (tr S)^2 to (tr S)^2. trace is tr S.
+ */
+fc_wave_null fc_wave_possible(double trace, double square, double cube);
+
+/*
+ * Returns the effective number of rows of a sketch, W^2 / W2, where W is the
+ * sum of the weights and W2 the sum of their squares.
+ */
+double		fc_effective_rows(const fc_sketch_view *sketch);
+
+/*
  * Minimum number of effective rows, W^2 / sum w^2, for an estimate. A guess.
  */
 #define FC_WAVE_MIN_ROWS	10

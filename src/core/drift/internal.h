@@ -85,21 +85,7 @@ double		fc_hypergeometric_log_p(double c1, double n1, double c2, double n2);
  */
 double		fc_two_counts_deviance(double c1, double n1, double c2, double n2);
 
-/* ---- sides (sides.c; kinds and numbers of tests in test.c) ---- */
-
-/*
- * Weight of the ranks in the harmonic mean of the test sets; the others have
- * weight 1. A larger weight finds smaller shifts among few rows, and fewer
- * changes of any other kind (bench/drift.py).
- */
-#define FC_DRIFT_RANK_WEIGHT	3.0
-
-/*
- * Weight of the NULLs in the harmonic mean of the test sets. A larger weight
- * finds smaller changes of a share of NULLs, and fewer changes of any other
- * kind in tables with NULLs (bench/drift.py).
- */
-#define FC_DRIFT_NULL_WEIGHT	2.0
+/* ---- sides (sides.c; kinds of columns in test.c) ---- */
 
 /* Kind of a column, by which it is tested in addition to its counts. */
 typedef enum fc_column_kind
@@ -115,6 +101,9 @@ fc_drift_has_counts(const fc_drift_sides *sides)
 {
 	return sides->counts[0] != NULL && sides->counts[1] != NULL;
 }
+
+/* Returns true if both sides have at least FC_DRIFT_MIN_ROWS rows. */
+bool		fc_drift_has_rows(const fc_drift_sides *sides);
 
 /* Returns true if both sides have sketches of some rows. */
 bool		fc_drift_has_sums(const fc_drift_sides *sides);
@@ -150,20 +139,9 @@ double		fc_drift_imputed_rows(const fc_drift_sides *sides, int side, size_t j);
  * show that these columns move.
  */
 fc_column_kind fc_drift_kind_of_column(const fc_drift_sides *sides, size_t j);
-double		fc_drift_columns_of_kind(const fc_drift_sides *sides, fc_column_kind kind);
 
 /* Returns the standard deviation below which column j counts as constant. */
 double		fc_drift_min_deviation(const fc_sketch_view *sketch, size_t j);
-
-/*
- * Return T1, T2, T4 and T6 (test.h), the numbers of tests of columns, pairs,
- * means and NULLs; and F, the sum of the weights of the test sets that apply.
- */
-double		fc_drift_column_tests(const fc_drift_spec *spec);
-double		fc_drift_pair_tests(const fc_drift_spec *spec);
-double		fc_drift_mean_tests(const fc_drift_sides *sides);
-double		fc_drift_null_tests(const fc_drift_sides *sides);
-double		fc_drift_sum_set_weights(const fc_drift_sides *sides, bool waves);
 
 /*
  * Returns the number of rows of a side with bit b, from the cells of its
@@ -177,6 +155,31 @@ double		fc_drift_rows_with_bit(const fc_drift_sides *sides, int side, size_t b);
  * have equal ranks, and rows with a NULL have none.
  */
 double		fc_drift_normal_scores(const fc_drift_sides *sides, size_t j, double *score);
+
+/* ---- test sets (test.c) ---- */
+
+/* Sets of tests, in the order of test.h. */
+typedef enum fc_test_set
+{
+	FC_TEST_COLUMNS,
+	FC_TEST_PAIRS,
+	FC_TEST_WAVES,
+	FC_TEST_MEANS,
+	FC_TEST_RANKS,
+	FC_TEST_NULLS,
+	FC_TEST_SETS
+} fc_test_set;
+
+/* Numbers of tests, by which p-values are multiplied (test.h). */
+typedef struct fc_drift_tests
+{
+	double		count[FC_TEST_SETS];	/* T; 0: the test set does not apply */
+	double		weight[FC_TEST_SETS];	/* w */
+	double		sum;			/* F */
+} fc_drift_tests;
+
+/* Counts the tests of each set; waves: true if waves are tested. */
+fc_drift_tests fc_drift_count_tests(const fc_drift_sides *sides, bool waves);
 
 /* ---- tables (test.c) ---- */
 
@@ -219,6 +222,9 @@ void		fc_drift_keep_smallest(const fc_two_by_two *table, fc_table_list *tables);
  * makes them fewer by as much as tails of Student's t are longer.
  */
 void		fc_drift_make_effective(const fc_drift_sides *sides, fc_two_by_two *table);
+
+/* Returns the logarithm of the p-value of the exact test of a table. */
+double		fc_drift_exact_log_p(const fc_two_by_two *table);
 
 /* Replaces log_p of all tables by the results of exact tests. */
 void		fc_drift_test_tables(fc_table_list *tables);

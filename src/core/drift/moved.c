@@ -51,37 +51,16 @@ describe_move(const fc_drift_sides *sides, fc_drift_move *move)
 		: 1.0;
 }
 
-static void
-describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
-{
-	if (!fc_drift_has_sums(sides))
-		return;
-	for (size_t i = 0; i < count; i++)
-		if (moves[i].column == moves[i].other && !moves[i].nulls)
-			describe_move(sides, &moves[i]);
-}
-
 /* ---- columns that moved ---- */
 
-/* Numbers of tests, by which p-values of columns are multiplied (test.h). */
-typedef struct test_numbers
-{
-	double		sets;			/* F */
-	double		columns;		/* T1 */
-	double		means;			/* T4, or the number of columns if the means
-								 * of all columns are tested */
-	double		ranks;			/* T5 */
-	double		nulls;			/* T6 */
-} test_numbers;
-
 /*
- * Returns the logarithm of F T p (test.h) of the strongest test of column j. If
- * `all` is true, the means of all columns are tested, not only of coarse
+ * Returns the logarithm of F T p / w (test.h) of the strongest test of column
+ * j. If `all` is true, the means of all columns are tested, not only of coarse
  * columns.
  */
 static double
 column_log_p(const fc_drift_sides *sides, size_t j,
-			 const test_numbers *tests, bool all)
+			 const fc_drift_tests *tests, bool all)
 {
 	double		log_p = 0;
 	double		shift;
@@ -89,17 +68,16 @@ column_log_p(const fc_drift_sides *sides, size_t j,
 	if (fc_drift_has_counts(sides))
 	{
 		fc_two_by_two table = fc_drift_strongest_of_column(sides, j);
-		fc_table_list one = {&table, 1, 1};
 
-		fc_drift_test_tables(&one);
-		log_p = table.log_p + log(tests->columns);
+		log_p = fc_drift_exact_log_p(&table) + log(tests->count[FC_TEST_COLUMNS]);
 		if (fc_drift_kind_of_column(sides, j) == FC_FINE)
 			log_p = fmin(log_p, fc_normal_log_p(fc_drift_rank_z(sides, j, &shift)) +
-						 log(tests->ranks / FC_DRIFT_RANK_WEIGHT));
+						 log(tests->count[FC_TEST_RANKS] / tests->weight[FC_TEST_RANKS]));
 	}
 	if (fc_drift_has_sums(sides) && (all || fc_drift_kind_of_column(sides, j) == FC_COARSE))
-		log_p = fmin(log_p, log(fc_drift_test_mean(sides, j, &shift)) + log(tests->means));
-	return log_p + log(tests->sets);
+		log_p = fmin(log_p, log(fc_drift_test_mean(sides, j, &shift)) +
+					 log(tests->count[FC_TEST_MEANS]));
+	return log_p + log(tests->sum);
 }
 
 /*
@@ -128,7 +106,7 @@ indicates_null(const fc_drift_sides *sides, size_t j)
  * tables of moved columns and of NULLs with the smallest p-values.
  */
 static void
-list_columns(const fc_drift_sides *sides, const test_numbers *tests,
+list_columns(const fc_drift_sides *sides, const fc_drift_tests *tests,
 			 size_t d, bool all, double limit, fc_table_list *tables,
 			 bool *moved)
 {
@@ -136,7 +114,6 @@ list_columns(const fc_drift_sides *sides, const test_numbers *tests,
 	for (size_t j = 0; j < d; j++)
 	{
 		fc_two_by_two table = {.column = j,.other = j};
-		fc_table_list one = {&table, 1, 1};
 
 		fc_check();
 		table.log_p = column_log_p(sides, j, tests, all);
@@ -146,8 +123,8 @@ list_columns(const fc_drift_sides *sides, const test_numbers *tests,
 		if (!fc_drift_null_table(sides, j, &table))
 			continue;
 		fc_drift_make_effective(sides, &table);
-		fc_drift_test_tables(&one);
-		table.log_p += log(tests->sets * tests->nulls / FC_DRIFT_NULL_WEIGHT);
+		table.log_p = fc_drift_exact_log_p(&table) +
+			log(tests->sum * tests->count[FC_TEST_NULLS] / tests->weight[FC_TEST_NULLS]);
 		if (table.log_p < limit)
 		{
 			for (size_t i = 0; i <= j; i++)
@@ -211,46 +188,39 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 {
 	bool		counts = fc_drift_has_counts(sides);
 	fc_table_list tables = {.capacity = 2 * max};
-	test_numbers tests;
+	fc_drift_tests tests;
 	size_t		d;
 	bool	   *moved;
 
 	*count = 0;
 	if (!(counts || (drifted && fc_drift_has_sums(sides))) ||
-		fmin(fc_drift_rows_of_side(sides, 0), fc_drift_rows_of_side(sides, 1)) <
-		FC_DRIFT_MIN_ROWS ||
-		fc_drift_too_few_units(sides))
+		!fc_drift_has_rows(sides) || fc_drift_too_few_units(sides))
 		return;
 	d = counts ? sides->spec->dim : sides->sketch[0]->spec->dim;
-	tests = (test_numbers)
-	{
-		fc_drift_sum_set_weights(sides, fc_drift_has_waves(sides)),
-			counts ? fc_drift_column_tests(sides->spec) : 0.0,
-			fc_drift_mean_tests(sides),
-			fc_drift_columns_of_kind(sides, FC_FINE),
-			fc_drift_null_tests(sides)
-	};
+	tests = fc_drift_count_tests(sides, fc_drift_has_waves(sides));
 	tables.table = FC_TAKE(arena, tables.capacity, fc_two_by_two);
 	moved = FC_TAKE(arena, d, bool);
 	if (counts)
 	{
 		list_columns(sides, &tests, d, false, log(threshold), &tables, moved);
 		take_moves(&tables, 0.0, log(threshold), max, moves, count);
-		if (*count < max && fc_drift_pair_tests(sides->spec) > 0)
+		if (*count < max && tests.count[FC_TEST_PAIRS] > 0)
 		{
 			tables.count = 0;	/* restart with pairs of the other columns */
 			fc_drift_search_pairs(sides, moved, arena, &tables);
 			fc_drift_test_tables(&tables);
 			take_moves(&tables,
-					   log(tests.sets * fc_drift_pair_tests(sides->spec)),
+					   log(tests.sum * tests.count[FC_TEST_PAIRS]),
 					   log(threshold), max, moves, count);
 		}
 	}
 	if (*count == 0 && drifted)
 	{
-		tests.means = (double) d;
+		tests.count[FC_TEST_MEANS] = (double) d;
 		list_columns(sides, &tests, d, true, INFINITY, &tables, moved);
 		take_moves(&tables, 0.0, INFINITY, max, moves, count);
 	}
-	describe_moves(sides, moves, *count);
+	for (size_t i = 0; i < *count && fc_drift_has_sums(sides); i++)
+		if (moves[i].column == moves[i].other && !moves[i].nulls)
+			describe_move(sides, &moves[i]);
 }

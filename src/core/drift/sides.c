@@ -12,13 +12,18 @@ units_of_side(const fc_drift_sides *sides, int side)
 double
 fc_drift_rows_of_side(const fc_drift_sides *sides, int side)
 {
-	const fc_sketch_view *sketch = sides->sketch[side];
 	const fc_drift_units *units = units_of_side(sides, side);
 
 	return units != NULL ? units->rows
 		: fc_drift_has_counts(sides) ? (double) sides->counts[side]->rows
-		: fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) /
-		fc_sketch_weight2(sketch);
+		: fc_effective_rows(sides->sketch[side]);
+}
+
+bool
+fc_drift_has_rows(const fc_drift_sides *sides)
+{
+	return fmin(fc_drift_rows_of_side(sides, 0), fc_drift_rows_of_side(sides, 1)) >=
+		FC_DRIFT_MIN_ROWS;
 }
 
 double

@@ -32,23 +32,21 @@
  */
 #define MIN_DEVIATION	1e-6
 
+/*
+ * Weight of the ranks in the harmonic mean of the test sets; the others have
+ * weight 1. A larger weight finds smaller shifts among few rows, and fewer
+ * changes of any other kind (bench/drift.py).
+ */
+#define RANK_WEIGHT	3.0
+
+/*
+ * Weight of the NULLs in the harmonic mean of the test sets. A larger weight
+ * finds smaller changes of a share of NULLs, and fewer changes of any other
+ * kind in tables with NULLs (bench/drift.py).
+ */
+#define NULL_WEIGHT	2.0
+
 /* ---- tests and test sets ---- */
-
-double
-fc_drift_column_tests(const fc_drift_spec *spec)
-{
-	double		tests = spec->dim;
-
-	for (size_t j = 0; j < spec->dim; j++)
-		tests += fc_drift_edge_counts(spec)[j];
-	return tests;
-}
-
-double
-fc_drift_pair_tests(const fc_drift_spec *spec)
-{
-	return 2.0 * (double) fc_drift_pairs(fc_drift_spec_bits(spec));
-}
 
 bool
 fc_drift_has_sums(const fc_drift_sides *sides)
@@ -79,41 +77,31 @@ fc_drift_kind_of_column(const fc_drift_sides *sides, size_t j)
 	return 2.0 * max > fc_drift_rows_of_column(sides, 0, j) ? FC_COARSE : FC_FINE;
 }
 
-double
-fc_drift_columns_of_kind(const fc_drift_sides *sides, fc_column_kind kind)
+fc_drift_tests
+fc_drift_count_tests(const fc_drift_sides *sides, bool waves)
 {
-	double		columns = 0;
-
-	for (size_t j = 0; fc_drift_has_counts(sides) && j < sides->spec->dim; j++)
-		columns += fc_drift_kind_of_column(sides, j) == kind;
-	return columns;
-}
-
-double
-fc_drift_mean_tests(const fc_drift_sides *sides)
-{
-	return fc_drift_has_sums(sides) ? fc_drift_columns_of_kind(sides, FC_COARSE) : 0;
-}
-
-double
-fc_drift_null_tests(const fc_drift_sides *sides)
-{
-	double		tests = 0;
+	fc_drift_tests tests = {
+		.count[FC_TEST_WAVES] = waves,
+		.weight = {1.0, 1.0, 1.0, 1.0, RANK_WEIGHT, NULL_WEIGHT}
+	};
+	size_t		d = fc_drift_has_counts(sides) ? sides->spec->dim : 0;
 	fc_two_by_two table;
 
-	for (size_t j = 0; fc_drift_has_counts(sides) && j < sides->spec->dim; j++)
-		tests += fc_drift_null_table(sides, j, &table);
-	return tests;
-}
+	if (d > 0)
+		tests.count[FC_TEST_PAIRS] = 2.0 *
+			(double) fc_drift_pairs(fc_drift_spec_bits(sides->spec));
+	for (size_t j = 0; j < d; j++)
+	{
+		fc_column_kind kind = fc_drift_kind_of_column(sides, j);
 
-double
-fc_drift_sum_set_weights(const fc_drift_sides *sides, bool waves)
-{
-	return fc_drift_has_counts(sides) +
-		(fc_drift_has_counts(sides) && fc_drift_pair_tests(sides->spec) > 0) + waves +
-		(fc_drift_mean_tests(sides) > 0) +
-		(fc_drift_columns_of_kind(sides, FC_FINE) > 0 ? FC_DRIFT_RANK_WEIGHT : 0.0) +
-		(fc_drift_null_tests(sides) > 0 ? FC_DRIFT_NULL_WEIGHT : 0.0);
+		tests.count[FC_TEST_COLUMNS] += 1 + fc_drift_edge_counts(sides->spec)[j];
+		tests.count[FC_TEST_RANKS] += kind == FC_FINE;
+		tests.count[FC_TEST_MEANS] += kind == FC_COARSE && fc_drift_has_sums(sides);
+		tests.count[FC_TEST_NULLS] += fc_drift_null_table(sides, j, &table);
+	}
+	for (int f = 0; f < FC_TEST_SETS; f++)
+		tests.sum += tests.count[f] > 0 ? tests.weight[f] : 0.0;
+	return tests;
 }
 
 /* ---- the strongest tables ---- */
@@ -132,6 +120,14 @@ fc_drift_keep_smallest(const fc_two_by_two *table, fc_table_list *tables)
 	tables->count += tables->count < tables->capacity;
 }
 
+/* Returns half the deviance of a table. */
+static double
+deviance(const fc_two_by_two *table)
+{
+	return fc_two_counts_deviance(table->count[0], table->rows[0],
+								  table->count[1], table->rows[1]);
+}
+
 void
 fc_drift_make_effective(const fc_drift_sides *sides, fc_two_by_two *table)
 {
@@ -147,12 +143,13 @@ fc_drift_make_effective(const fc_drift_sides *sides, fc_two_by_two *table)
 		table->count[side] /= design.effect[side];
 		table->rows[side] /= design.effect[side];
 	}
-	square = 2.0 * fc_two_counts_deviance(table->count[0], table->rows[0],
-										  table->count[1], table->rows[1]);
+	square = 2.0 * deviance(table);
 	for (int side = 0; side < 2 && square > 0; side++)
 	{
-		table->count[side] *= fc_student_square(square, design.freedom) / square;
-		table->rows[side] *= fc_student_square(square, design.freedom) / square;
+		double		factor = fc_student_square(square, design.freedom) / square;
+
+		table->count[side] *= factor;
+		table->rows[side] *= factor;
 	}
 }
 
@@ -160,8 +157,7 @@ static void
 offer(const fc_drift_sides *sides, fc_two_by_two table, fc_table_list *tables)
 {
 	fc_drift_make_effective(sides, &table);
-	table.log_p = -fc_two_counts_deviance(table.count[0], table.rows[0],
-										  table.count[1], table.rows[1]);
+	table.log_p = -deviance(&table);
 	fc_drift_keep_smallest(&table, tables);
 }
 
@@ -240,6 +236,13 @@ fc_drift_search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *
 
 /* ---- the tests ---- */
 
+double
+fc_drift_exact_log_p(const fc_two_by_two *table)
+{
+	return fc_hypergeometric_log_p(table->count[0], table->rows[0],
+								   table->count[1], table->rows[1]);
+}
+
 void
 fc_drift_test_tables(fc_table_list *tables)
 {
@@ -251,22 +254,10 @@ fc_drift_test_tables(fc_table_list *tables)
 		fc_two_by_two table = tables->table[i];
 
 		fc_check();
-		table.log_p = fc_hypergeometric_log_p(table.count[0], table.rows[0],
-											  table.count[1], table.rows[1]);
+		table.log_p = fc_drift_exact_log_p(&table);
 		fc_drift_keep_smallest(&table, tables);
 	}
 }
-
-enum
-{
-	COLUMNS,
-	PAIRS,
-	WAVES,
-	MEANS,
-	RANKS,
-	NULLS,
-	TEST_SETS
-};
 
 typedef struct test_set
 {
@@ -335,51 +326,43 @@ effect_of_table(const fc_two_by_two *table, double tests)
 }
 
 /*
- * Sets result->p to the smallest p-value of the tables, multiplied by `tests`,
- * and result->effect to the effect of the table with this p-value.
+ * Sets the p-value of test set f to the smallest one of the tables, multiplied
+ * by the number of tests, and its effect to the effect of the table with this
+ * p-value. Empties the list.
  */
 static void
-run_test_set(double tests, fc_table_list *tables, test_set *result)
+run_test_set(const fc_drift_tests *tests, int f, fc_table_list *tables, test_set *test_sets)
 {
+	if (tables->count == 0)
+		return;
 	fc_drift_test_tables(tables);
-	result->p = fmin(1.0, tests * exp(tables->table[0].log_p));
-	result->effect = effect_of_table(&tables->table[0], tests);
+	test_sets[f].p = fmin(1.0, tests->count[f] * exp(tables->table[0].log_p));
+	test_sets[f].effect = effect_of_table(&tables->table[0], tests->count[f]);
+	tables->count = 0;
 }
 
 static void
-test_counts(const fc_drift_sides *sides, fc_arena *arena, test_set *test_sets)
+test_counts(const fc_drift_sides *sides, const fc_drift_tests *tests, fc_arena *arena,
+			test_set *test_sets)
 {
 	fc_two_by_two strongest[EXACT_TESTS];
 	fc_table_list tables = {strongest, 0, EXACT_TESTS};
+	fc_two_by_two table;
 
 	for (size_t j = 0; j < sides->spec->dim; j++)
 	{
-		fc_two_by_two table = fc_drift_strongest_of_column(sides, j);
-
 		fc_check();
+		table = fc_drift_strongest_of_column(sides, j);
 		fc_drift_keep_smallest(&table, &tables);
 	}
-	run_test_set(fc_drift_column_tests(sides->spec), &tables, &test_sets[COLUMNS]);
-	tables.count = 0;
-	if (fc_drift_pair_tests(sides->spec) > 0)
+	run_test_set(tests, FC_TEST_COLUMNS, &tables, test_sets);
+	if (tests->count[FC_TEST_PAIRS] > 0)
 		fc_drift_search_pairs(sides, NULL, arena, &tables);
-	if (tables.count > 0)
-		run_test_set(fc_drift_pair_tests(sides->spec), &tables, &test_sets[PAIRS]);
-}
-
-static void
-test_nulls(const fc_drift_sides *sides, test_set *result)
-{
-	fc_two_by_two strongest[EXACT_TESTS];
-	fc_table_list tables = {strongest, 0, EXACT_TESTS};
-	double		tests = fc_drift_null_tests(sides);
-	fc_two_by_two table;
-
-	for (size_t j = 0; tests > 0 && j < sides->spec->dim; j++)
+	run_test_set(tests, FC_TEST_PAIRS, &tables, test_sets);
+	for (size_t j = 0; j < sides->spec->dim; j++)
 		if (fc_drift_null_table(sides, j, &table))
 			offer(sides, table, &tables);
-	if (tests > 0)
-		run_test_set(tests, &tables, result);
+	run_test_set(tests, FC_TEST_NULLS, &tables, test_sets);
 }
 
 double
@@ -407,13 +390,12 @@ fc_drift_rank_z(const fc_drift_sides *sides, size_t j, double *square)
 	if (!(variance > 0))
 		return 0.0;
 	z = fabs(gap) / sqrt(variance * *square);
-	return fc_drift_has_units(sides) ? sqrt(fc_student_square(z * z, design.freedom)) : z;
+	return sqrt(fc_student_square(z * z, design.freedom));
 }
 
 static void
-test_ranks(const fc_drift_sides *sides, test_set *result)
+test_ranks(const fc_drift_sides *sides, double tests, test_set *result)
 {
-	double		tests = fc_drift_columns_of_kind(sides, FC_FINE);
 	double		max = 0;
 	double		square = 0;
 
@@ -468,15 +450,13 @@ fc_drift_test_mean(const fc_drift_sides *sides, size_t j, double *shift)
 									1.0);
 	z = *shift / sqrt(variance_of_gap(&design, n)) *
 		fmin(1.0, sqrt(4.0 * fmin(n[0], n[1]) / (n[0] + n[1])));
-	if (fc_drift_has_units(sides))
-		z = sqrt(fc_student_square(z * z, design.freedom));
+	z = sqrt(fc_student_square(z * z, design.freedom));
 	return fmin(1.0, 6.0 / (z * z * z * z));
 }
 
 static void
-test_means(const fc_drift_sides *sides, test_set *result)
+test_means(const fc_drift_sides *sides, double tests, test_set *result)
 {
-	double		tests = fc_drift_mean_tests(sides);
 	double		min = 1.0;
 	double		shift;
 
@@ -509,26 +489,19 @@ verdict_of(const fc_drift_result *result, double threshold, double min_effect)
 
 /*
  * Returns the shift of a column, in standard deviations, up to which both its
- * counts and its ranks may not show it. weights is F (test.h).
+ * counts and its ranks may not show it.
  */
 static double
-hidden_shift(const fc_drift_sides *sides, double weights, double threshold)
+hidden_shift(const fc_drift_sides *sides, const fc_drift_tests *tests, double threshold)
 {
-	double		columns = fc_drift_column_tests(sides->spec);
-	double		ranks = fc_drift_columns_of_kind(sides, FC_FINE);
+	double		columns = tests->count[FC_TEST_COLUMNS];
+	double		ranks = tests->count[FC_TEST_RANKS];
 	double		shift = DEVIATIONS_PER_SPLIT *
-	sqrt(log(2.0 * weights * fmax(columns, 2.0) / threshold));
+	sqrt(log(2.0 * tests->sum * fmax(columns, 2.0) / threshold));
 
 	if (ranks > 0)
-		shift = fmin(shift, sqrt(log(2.0 * weights / FC_DRIFT_RANK_WEIGHT * ranks / threshold)));
+		shift = fmin(shift, sqrt(log(2.0 * tests->sum / RANK_WEIGHT * ranks / threshold)));
 	return sqrt(2.0 * usual_variance_of_gap(sides)) * shift;
-}
-
-/* Returns w_f of a test set (test.h). */
-static double
-weight_of_set(int f)
-{
-	return f == RANKS ? FC_DRIFT_RANK_WEIGHT : f == NULLS ? FC_DRIFT_NULL_WEIGHT : 1.0;
 }
 
 /*
@@ -536,30 +509,28 @@ weight_of_set(int f)
  * to the shift up to which drift may go undetected.
  */
 static void
-combine_test_sets(const fc_drift_sides *sides, const test_set *test_sets,
-				  double threshold, const fc_wave_test *waves,
-				  fc_drift_result *result)
+combine_test_sets(const fc_drift_sides *sides, const fc_drift_tests *tests,
+				  const test_set *test_sets, double threshold,
+				  const fc_wave_test *waves, fc_drift_result *result)
 {
-	double		weights = fc_drift_sum_set_weights(sides, !isnan(test_sets[WAVES].p));
-	double		term[TEST_SETS];
+	double		term[FC_TEST_SETS];
 	double		sum = 0;
 	double		max = 0;
 
-	for (int f = 0; f < TEST_SETS; f++)
+	for (int f = 0; f < FC_TEST_SETS; f++)
 	{
 		result->set_p[f] = test_sets[f].p;
-		term[f] = isnan(test_sets[f].p) ? 0.0
-			: weight_of_set(f) / test_sets[f].p;
+		term[f] = isnan(test_sets[f].p) ? 0.0 : tests->weight[f] / test_sets[f].p;
 		sum += term[f];
 		max = fmax(max, term[f]);
 	}
-	result->p_value = weights / sum;
+	result->p_value = tests->sum / sum;
 	result->effect = 0;
-	for (int f = 0; f < TEST_SETS && result->p_value < threshold; f++)
-		if (term[f] == max || weights / term[f] < threshold)
+	for (int f = 0; f < FC_TEST_SETS && result->p_value < threshold; f++)
+		if (term[f] == max || tests->sum / term[f] < threshold)
 			result->effect = fmax(result->effect, test_sets[f].effect);
 	result->hidden = fc_drift_has_counts(sides)
-		? hidden_shift(sides, weights, threshold)
+		? hidden_shift(sides, tests, threshold)
 		: waves->hidden;
 }
 
@@ -567,7 +538,8 @@ void
 fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 					double min_effect, fc_arena *arena, fc_drift_result *result)
 {
-	test_set	test_sets[TEST_SETS];
+	test_set	test_sets[FC_TEST_SETS];
+	fc_drift_tests tests;
 	fc_wave_test waves = {NAN, NAN, NAN, NAN, NAN, 0};
 	fc_wave_law law;
 
@@ -575,7 +547,7 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 	{
 		.mmd2 = NAN,.null_sd = NAN,.p_value = NAN,.effect = NAN,.hidden = NAN
 	};
-	for (int f = 0; f < TEST_SETS; f++)
+	for (int f = 0; f < FC_TEST_SETS; f++)
 	{
 		test_sets[f] = (test_set)
 		{
@@ -595,24 +567,22 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 						fc_drift_law_of_units(sides, &law) ? &law : NULL, arena, &waves);
 	result->mmd2 = waves.mmd2;
 	result->null_sd = waves.null_sd;
-	if (waves.rows >= FC_DRIFT_MIN_ROWS)
-		test_sets[WAVES] = (test_set)
+	tests = fc_drift_count_tests(sides, waves.rows >= FC_DRIFT_MIN_ROWS);
+	if (tests.count[FC_TEST_WAVES] > 0)
+		test_sets[FC_TEST_WAVES] = (test_set)
 	{
 		waves.hidden <= MAX_HIDDEN_BY_WAVES
 			? waves.p_value
 			: 1.0,
 			waves.size
 	};
-	if (fc_drift_has_counts(sides) &&
-		fmin(fc_drift_rows_of_side(sides, 0), fc_drift_rows_of_side(sides, 1)) >=
-		FC_DRIFT_MIN_ROWS)
+	if (fc_drift_has_counts(sides) && fc_drift_has_rows(sides))
 	{
-		test_counts(sides, arena, test_sets);
-		test_means(sides, &test_sets[MEANS]);
-		test_ranks(sides, &test_sets[RANKS]);
-		test_nulls(sides, &test_sets[NULLS]);
+		test_counts(sides, &tests, arena, test_sets);
+		test_means(sides, tests.count[FC_TEST_MEANS], &test_sets[FC_TEST_MEANS]);
+		test_ranks(sides, tests.count[FC_TEST_RANKS], &test_sets[FC_TEST_RANKS]);
 	}
-	if (!isnan(test_sets[COLUMNS].p) || !isnan(test_sets[WAVES].p))
-		combine_test_sets(sides, test_sets, threshold, &waves, result);
+	if (!isnan(test_sets[FC_TEST_COLUMNS].p) || !isnan(test_sets[FC_TEST_WAVES].p))
+		combine_test_sets(sides, &tests, test_sets, threshold, &waves, result);
 	result->verdict = verdict_of(result, threshold, min_effect);
 }

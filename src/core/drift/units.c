@@ -13,31 +13,11 @@
 /* A count of each part, to be compared between parts. */
 typedef struct part_counts
 {
-	size_t		parts;
+	const fc_drift_parts *parts;
 	double		correction;		/* factor from sums of squares to v */
 	double	   *count;			/* c_p */
 	double	   *rows;			/* m_p */
 } part_counts;
-
-/*
- * Returns the two sides of a test that are both part p, or all parts if p is
- * the number of parts.
- */
-static fc_drift_sides
-sides_of_part(const fc_drift_parts *parts, size_t p)
-{
-	const fc_drift_counts *counts = p < parts->count ? parts->counts[p] : parts->all;
-
-	return (fc_drift_sides)
-	{
-		.spec = parts->spec,
-			.fill = parts->fill,
-			.counts =
-		{
-			counts, counts
-		}
-	};
-}
 
 /* Returns v of the counts. */
 static float
@@ -47,12 +27,12 @@ variance_between(const part_counts *c)
 	double		rows = 0;
 	double		square = 0;
 
-	for (size_t p = 0; p < c->parts; p++)
+	for (size_t p = 0; p < c->parts->count; p++)
 	{
 		count += c->count[p];
 		rows += c->rows[p];
 	}
-	for (size_t p = 0; p < c->parts && rows > 0; p++)
+	for (size_t p = 0; p < c->parts->count && rows > 0; p++)
 	{
 		double		excess = c->count[p] - count / rows * c->rows[p];
 
@@ -61,32 +41,46 @@ variance_between(const part_counts *c)
 	return rows > 0 ? (float) fmin(c->correction * square / rows, FLT_MAX) : 0.0f;
 }
 
-/*
- * Sets v of the cumulative cells of column j, and of its normal scores if their
- * ranks are taken in the rows of all parts.
- */
-static void
-count_column(const fc_drift_sides *side, size_t j,
-			 part_counts *c, float *between, float *ranks)
+/* Sets the counts to count i of each part, and returns their v. */
+static float
+variance_of_number(part_counts *c, size_t i)
 {
-	double		score[FC_DRIFT_CELLS];
-	double		variance = fc_drift_normal_scores(&side[c->parts], j, score);
+	for (size_t p = 0; p < c->parts->count; p++)
+		c->count[p] = (double) fc_drift_number(c->parts->part[p].counts[0], i);
+	return variance_between(c);
+}
 
-	memset(c->count, 0, c->parts * sizeof(double));
-	for (size_t p = 0; p < c->parts; p++)
-		c->rows[p] = fc_drift_rows_of_column(&side[p], 0, j);
+/*
+ * Sets v of the cumulative cells of column j, and returns v of its normal
+ * scores if their ranks are taken in the rows of all parts.
+ */
+static float
+count_column(part_counts *c, size_t j, float *between)
+{
+	const fc_drift_sides *part = c->parts->part;
+	size_t		parts = c->parts->count;
+	double		score[FC_DRIFT_CELLS];
+	double		variance = fc_drift_normal_scores(&c->parts->all, j, score);
+
+	for (size_t p = 0; p < parts; p++)
+	{
+		c->rows[p] = fc_drift_rows_of_column(&part[p], 0, j);
+		c->count[p] = 0;
+	}
 	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
 	{
-		for (size_t p = 0; p < c->parts; p++)
-			c->count[p] += fc_drift_rows_of_cell(&side[p], 0, j, cell);
-		between[j * FC_DRIFT_CELLS + cell] = variance_between(c);
+		for (size_t p = 0; p < parts; p++)
+			c->count[p] += fc_drift_rows_of_cell(&part[p], 0, j, cell);
+		between[cell] = variance_between(c);
 	}
-	memset(c->count, 0, c->parts * sizeof(double));
-	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
-		for (size_t p = 0; p < c->parts && variance > 0; p++)
-			c->count[p] += fc_drift_rows_of_cell(&side[p], 0, j, cell) *
+	for (size_t p = 0; p < parts; p++)
+	{
+		c->count[p] = 0;
+		for (size_t cell = 0; cell < FC_DRIFT_CELLS && variance > 0; cell++)
+			c->count[p] += fc_drift_rows_of_cell(&part[p], 0, j, cell) *
 				score[cell] / sqrt(variance);
-	ranks[j] = variance_between(c);
+	}
+	return variance_between(c);
 }
 
 /*
@@ -94,23 +88,19 @@ count_column(const fc_drift_sides *side, size_t j,
  * for each part the number of rows with each bit.
  */
 static void
-count_pairs(const fc_drift_parts *parts, const double *one, part_counts *c,
-			float *both, float *alone)
+count_pairs(part_counts *c, const double *one, float *both, float *alone)
 {
-	size_t		bits = fc_drift_spec_bits(parts->spec);
-	size_t		place = (size_t) parts->spec->dim * FC_DRIFT_CELLS;
+	const fc_drift_spec *spec = c->parts->all.spec;
+	size_t		bits = fc_drift_spec_bits(spec);
+	size_t		place = (size_t) spec->dim * FC_DRIFT_CELLS;
 
-	for (size_t p = 0; p < c->parts; p++)
-		c->rows[p] = (double) parts->counts[p]->rows;
 	for (size_t a = 0; a < bits; a++)
 	{
 		fc_check();
 		for (size_t b = a + 1; b < bits; b++, place++)
 		{
-			for (size_t p = 0; p < c->parts; p++)
-				c->count[p] = (double) fc_drift_number(parts->counts[p], place);
-			*both++ = variance_between(c);
-			for (size_t p = 0; p < c->parts; p++)
+			*both++ = variance_of_number(c, place);
+			for (size_t p = 0; p < c->parts->count; p++)
 				c->count[p] = one[p * bits + a] + one[p * bits + b] - 2.0 * c->count[p];
 			*alone++ = variance_between(c);
 		}
@@ -118,63 +108,61 @@ count_pairs(const fc_drift_parts *parts, const double *one, part_counts *c,
 }
 
 /*
- * Sets v of the mean of column j, in units of the variance of its rows; 0 if
+ * Returns v of the mean of column j, in units of the variance of its rows; 0 if
  * the column is constant.
  */
-static void
-count_mean(const fc_drift_parts *parts, size_t j, part_counts *c, float *means)
+static float
+count_mean(part_counts *c, size_t j)
 {
-	double		deviation = sqrt(fc_sketch_variance(parts->all_sketch, j));
-	double		mean = fc_sketch_mean(parts->all_sketch, j);
+	const fc_sketch_view *all = c->parts->all.sketch[0];
+	double		deviation = sqrt(fc_sketch_variance(all, j));
 
-	for (size_t p = 0; p < c->parts; p++)
+	for (size_t p = 0; p < c->parts->count; p++)
 	{
-		const fc_sketch_view *sketch = &parts->sketch[p];
+		const fc_sketch_view *sketch = c->parts->part[p].sketch[0];
 
 		c->rows[p] = sketch->head->weight > 0 ? fc_sketch_total_weight(sketch) : 0.0;
 		c->count[p] = c->rows[p] > 0 && deviation > 0
-			? c->rows[p] * ((fc_sketch_mean(sketch, j) - mean) / deviation)
+			? c->rows[p] * ((fc_sketch_mean(sketch, j) - fc_sketch_mean(all, j)) / deviation)
 			: 0.0;
 	}
-	means[j] = variance_between(c);
+	return variance_between(c);
 }
 
 /*
  * Sets traces of powers of V, the covariance matrix of the mean waves. With
  * K_pq = h_p h_q <z_p - z, z_q - z>, they are sums over distinct parts:
  *     tr V = sum K_pp, tr V^2 = sum K_pq^2, tr V^3 = sum K_pq K_qr K_rp,
- * each divided by the share of tuples of distinct parts among all tuples.
+ * each divided by the share of tuples of distinct parts among all tuples. The
+ * rows of c are the weights of the parts.
  */
 static void
-count_waves(const fc_drift_parts *parts, fc_arena *arena, fc_drift_units *units)
+count_waves(const part_counts *c, fc_arena *arena, fc_drift_units *units)
 {
-	size_t		n = parts->count;
-	double		w = fc_sketch_total_weight(parts->all_sketch);
-	double		w2 = fc_sketch_weight2(parts->all_sketch);
-	double		own = fc_sketch_similarity(parts->all_sketch, parts->all_sketch);
+	size_t		n = c->parts->count;
+	const fc_sketch_view *all = c->parts->all.sketch[0];
+	double		w = fc_sketch_total_weight(all);
+	double		w2 = fc_sketch_weight2(all);
+	double		own = fc_sketch_similarity(all, all);
 	double		pairs = 1.0 - 1.0 / units->parts;
 	double		triples = pairs * (1.0 - 2.0 / units->parts);
-	double	   *share = FC_TAKE(arena, n, double);
 	double	   *mean = FC_TAKE(arena, n, double);
 	double	   *k = FC_TAKE(arena, n * n, double);
 	double		trace = 0;
 	double		square = 0;
 	double		cube = 0;
+	fc_wave_null null;
 
 	for (size_t p = 0; p < n; p++)
 	{
-		bool		empty = parts->sketch[p].head->weight <= 0;
+		const fc_sketch_view *sketch = c->parts->part[p].sketch[0];
 
-		share[p] = empty ? 0.0 : fc_sketch_total_weight(&parts->sketch[p]) / w;
-		mean[p] = empty ? 0.0 : fc_sketch_similarity(&parts->sketch[p], parts->all_sketch);
-	}
-	for (size_t p = 0; p < n; p++)
-	{
 		fc_check();
+		mean[p] = c->rows[p] > 0 ? fc_sketch_similarity(sketch, all) : 0.0;
 		for (size_t q = 0; q <= p; q++)
-			k[p * n + q] = k[q * n + p] = share[p] == 0 || share[q] == 0 ? 0.0
-				: share[p] * share[q] *
-				(fc_sketch_similarity(&parts->sketch[p], &parts->sketch[q]) -
+			k[p * n + q] = k[q * n + p] = !(c->rows[p] > 0 && c->rows[q] > 0) ? 0.0
+				: c->rows[p] / w * (c->rows[q] / w) *
+				(fc_sketch_similarity(sketch, c->parts->part[q].sketch[0]) -
 				 mean[p] - mean[q] + own);
 	}
 	for (size_t p = 0; p < n; p++)
@@ -188,41 +176,39 @@ count_waves(const fc_drift_parts *parts, fc_arena *arena, fc_drift_units *units)
 		}
 	}
 	trace /= pairs;
-	square = fmin(square / pairs, trace * trace);
+	null = fc_wave_possible(trace, square / pairs, cube / triples);
 	units->wave_excess = trace - (1.0 - own) * w2 / (w * w - w2);
-	units->wave_square = square;
-	units->wave_cube = square > 0
-		? fmin(fmax(cube / triples, square * square / trace), pow(square, 1.5))
-		: 0.0;
+	units->wave_square = null.square;
+	units->wave_cube = null.cube;
 }
 
 void
 fc_drift_count_units(const fc_drift_parts *parts, fc_arena *arena, fc_drift_counts *target)
 {
-	const fc_drift_spec *spec = parts->spec;
+	const fc_drift_spec *spec = parts->all.spec;
+	const fc_sketch_view *sketch = parts->all.sketch[0];
 	size_t		bits = fc_drift_spec_bits(spec);
-	size_t		pairs = fc_drift_pairs(bits);
 	size_t		values = fc_drift_values(target);
 	fc_drift_units *units = fc_drift_units_of(target);
 	float	   *between = fc_drift_between(units);
 	float	   *alone = between + fc_drift_numbers(target);
+	float	   *ranks = alone + fc_drift_pairs(bits);
 	double	   *one = FC_TAKE(arena, parts->count * bits, double);
-	fc_drift_sides *side = FC_TAKE(arena, parts->count + 1, fc_drift_sides);
 	part_counts c = {
-		.parts = parts->count,
+		.parts = parts,
 		.count = FC_TAKE(arena, parts->count, double),
 		.rows = FC_TAKE(arena, parts->count, double)
 	};
-	double		all = (double) parts->all->rows;
+	double		all = fc_drift_rows_of_side(&parts->all, 0);
 	double		squares = 0;
 
-	for (size_t p = 0; p <= parts->count; p++)
-		side[p] = sides_of_part(parts, p);
 	for (size_t p = 0; p < parts->count; p++)
 	{
-		squares += (double) parts->counts[p]->rows * (double) parts->counts[p]->rows;
+		double		rows = fc_drift_rows_of_side(&parts->part[p], 0);
+
+		squares += rows * rows;
 		for (size_t b = 0; b < bits; b++)
-			one[p * bits + b] = fc_drift_rows_with_bit(&side[p], 0, b);
+			one[p * bits + b] = fc_drift_rows_with_bit(&parts->part[p], 0, b);
 	}
 	*units = (fc_drift_units)
 	{
@@ -237,24 +223,20 @@ fc_drift_count_units(const fc_drift_parts *parts, fc_arena *arena, fc_drift_coun
 	for (size_t j = 0; j < spec->dim; j++)
 	{
 		fc_check();
-		count_column(side, j, &c, between, alone + pairs);
+		ranks[j] = count_column(&c, j, between + j * FC_DRIFT_CELLS);
 	}
-	count_pairs(parts, one, &c, between + (size_t) spec->dim * FC_DRIFT_CELLS, alone);
 	for (size_t p = 0; p < parts->count; p++)
-		c.rows[p] = (double) parts->counts[p]->rows;
+		c.rows[p] = fc_drift_rows_of_side(&parts->part[p], 0);
+	count_pairs(&c, one, between + (size_t) spec->dim * FC_DRIFT_CELLS, alone);
 	for (size_t j = 0; j < spec->dim; j++)
-	{
-		for (size_t p = 0; p < parts->count; p++)
-			c.count[p] = (double) fc_drift_number(parts->counts[p], values + j);
-		between[values + j] = variance_between(&c);
-	}
-	if (!(parts->all_sketch->head->weight > 0))
+		between[values + j] = variance_of_number(&c, values + j);
+	if (!(sketch->head->weight > 0))
 		return;
-	c.correction *= all / fc_sketch_total_weight(parts->all_sketch);
+	c.correction *= all / fc_sketch_total_weight(sketch);
 	for (size_t j = 0; j < spec->dim; j++)
-		count_mean(parts, j, &c, alone + pairs + spec->dim);
-	if (fc_spec_basis(parts->all_sketch->spec) == NULL)
-		count_waves(parts, arena, units);
+		ranks[spec->dim + j] = count_mean(&c, j);
+	if (fc_spec_basis(sketch->spec) == NULL)
+		count_waves(&c, arena, units);
 }
 
 /* ---- the test ---- */

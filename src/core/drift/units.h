@@ -47,20 +47,17 @@
 
 typedef struct fc_drift_parts
 {
-	const fc_drift_spec *spec;
-	const fc_drift_fill *fill;	/* see fc_drift_sides */
+	fc_drift_sides all;			/* two equal sides, the sums of all parts */
 	size_t		count;
-	const fc_drift_counts *const *counts;	/* counts of each part, folded */
-	const fc_sketch_view *sketch;	/* sketch of each part */
-	const fc_drift_counts *all; /* sum of the counts */
-	const fc_sketch_view *all_sketch;	/* sum of the sketches */
+	const fc_drift_sides *part; /* two equal sides, each a part, folded */
 	int64_t		units;			/* see fc_drift_units */
 	double		rows;
 	double		square;
 } fc_drift_parts;
 
 /*
- * Sets the units of target, a copy of parts->all with FC_DRIFT_UNITS: their
+ * Sets the units of target, a copy of the counts of all parts
+ * with FC_DRIFT_UNITS: their
  * number, and the variances between them.
  */
 void		fc_drift_count_units(const fc_drift_parts *parts, fc_arena *arena,

@@ -243,7 +243,7 @@ drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source,
 fc_drift_counts *
 counts_with_units(const fc_drift_parts *parts)
 {
-	const fc_drift_counts *all = parts->all;
+	const fc_drift_counts *all = parts->all.counts[0];
 	fc_arena	arena = make_arena("the variances between units");
 	fc_drift_counts *counts = converted(all, all->flags | FC_DRIFT_UNITS);
 

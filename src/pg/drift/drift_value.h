@@ -77,7 +77,7 @@ extern fc_drift_counts *drift_counts_combined(fc_drift_counts *target,
 extern fc_drift_fill *fill_of_encoder(const fc_encoder_header *encoder,
 									  const fc_drift_spec *spec);
 
-/* Returns parts->all, which is packed, with its units. */
+/* Returns the counts of all parts, which are packed, with their units. */
 extern fc_drift_counts *counts_with_units(const fc_drift_parts *parts);
 
 /* Raises the error for counts that would become negative. */

@@ -66,21 +66,40 @@ scan_sums(const training *t, const scan_request *request, const char *query, int
 	AtEOXact_GUC(false, nest);
 }
 
+/* Returns sums as both sides of a test. */
+static fc_drift_sides
+twice(const scan_request *request, const fc_drift_fill *fill, const scan_result *sums,
+	  fc_sketch_view *view)
+{
+	const fc_drift_counts *counts = (const fc_drift_counts *) sums->counts;
+
+	*view = fc_sketch_view_of((fc_sketch *) sums->sketch);
+	return (fc_drift_sides)
+	{
+		.spec = request->drift_spec,
+			.fill = fill,
+			.counts =
+		{
+			counts, counts
+		},
+			.sketch =
+		{
+			view, view
+		}
+	};
+}
+
 /* Replaces the counts of all rows by counts with units. */
 static void
 add_units(const training *t, const scan_request *request, uint64 row, scan_result *result)
 {
-	const fc_drift_counts *counts[FC_DRIFT_PARTS];
+	const fc_encoder_header *encoder = (const fc_encoder_header *) t->source.encoder;
+	const fc_drift_fill *fill = (encoder == NULL ? NULL
+								 : fill_of_encoder(encoder, request->drift_spec));
+	fc_sketch_view all;
 	fc_sketch_view sketch[FC_DRIFT_PARTS];
-	fc_sketch_view all = fc_sketch_view_of((fc_sketch *) result->sketch);
-	fc_drift_parts parts = {
-		.spec = request->drift_spec,
-		.counts = counts,
-		.sketch = sketch,
-		.all = (const fc_drift_counts *) result->counts,
-		.all_sketch = &all,
-		.rows = (double) all.head->count
-	};
+	fc_drift_sides part[FC_DRIFT_PARTS];
+	fc_drift_parts parts = {.all = twice(request, fill, result, &all),.part = part};
 	bool		null;
 	ArrayType  *array = DatumGetArrayTypeP(query_value(row, COLUMN_PARTS, &null));
 	double	   *size = read_float8_array(query_value(row, COLUMN_SIZES, &null), SIZES, "sizes");
@@ -92,17 +111,15 @@ add_units(const training *t, const scan_request *request, uint64 row, scan_resul
 					  &count);
 	for (int i = 0; i < count; i++)
 	{
-		scan_result part;
+		scan_result sums;
 
-		read_scan(state[i], &part);
-		if (part.counts == NULL)
+		read_scan(state[i], &sums);
+		if (sums.counts == NULL)
 			continue;
-		counts[parts.count] = (const fc_drift_counts *) part.counts;
-		sketch[parts.count++] = fc_sketch_view_of((fc_sketch *) part.sketch);
+		part[parts.count] = twice(request, fill, &sums, &sketch[parts.count]);
+		parts.count++;
 	}
-	if (t->source.encoder != NULL)
-		parts.fill = fill_of_encoder((const fc_encoder_header *) t->source.encoder,
-									 request->drift_spec);
+	parts.rows = (double) all.head->count;
 	parts.units = (int64) size[SIZE_UNITS];
 
 	/*

@@ -77,7 +77,7 @@ value_recv(FunctionCallInfo fcinfo, const value_type *type)
 }
 
 char *
-value_text(const struct varlena *value)
+value_text(const void *value)
 {
 	Size		length = VARSIZE_ANY_EXHDR(value);
 	char	   *hex;

@@ -23,6 +23,13 @@ typedef struct value_type
  */
 extern void *aligned_value(Datum datum);
 
+/* Returns a detoasted copy of a value; NULL for a NULL pointer. */
+static inline void *
+copied_value(const void *value)
+{
+	return value == NULL ? NULL : PG_DETOAST_DATUM_COPY(PointerGetDatum(value));
+}
+
 extern Datum value_in(FunctionCallInfo fcinfo, const value_type *type);
 extern Datum value_recv(FunctionCallInfo fcinfo, const value_type *type);
 
@@ -30,7 +37,7 @@ extern Datum value_recv(FunctionCallInfo fcinfo, const value_type *type);
  * Returns the text form of a value of any stored type: \x and hexadecimal
  * digits. The binary form is written by bytea's send function.
  */
-extern char *value_text(const struct varlena *value);
+extern char *value_text(const void *value);
 
 /* Appends the key and the numbers as a JSON list, for describe(). */
 extern void append_json_list(StringInfo json, const char *key,

@@ -126,8 +126,7 @@ fastclust_changed_drift_counts(PG_FUNCTION_ARGS)
 		if (sum != NULL)
 			sum = drift_counts_combined(sum, counts, n < 2 ? 1 : -1);
 		else if (n < 2)
-			sum = (fc_drift_counts *)
-				PG_DETOAST_DATUM_COPY(PointerGetDatum(counts));
+			sum = copied_value(counts);
 		else
 			reject_negative_counts();
 	}

@@ -49,8 +49,7 @@ PG_FUNCTION_INFO_V1(fastclust_drift_counts_out);
 Datum
 fastclust_drift_counts_out(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_CSTRING(value_text((struct varlena *)
-								 drift_counts_pack(DRIFT_COUNTS_ARG(0))));
+	PG_RETURN_CSTRING(value_text(drift_counts_pack(DRIFT_COUNTS_ARG(0))));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_send);
@@ -180,8 +179,7 @@ drift_counts_pack(const fc_drift_counts *counts)
 		return (fc_drift_counts *) counts;
 	if (counts->pending > 0)
 	{
-		copy = (fc_drift_counts *)
-			PG_DETOAST_DATUM_COPY(PointerGetDatum(counts));
+		copy = copied_value(counts);
 		fc_drift_fold(copy);
 		counts = copy;
 	}

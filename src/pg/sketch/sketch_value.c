@@ -44,8 +44,7 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_out);
 Datum
 fastclust_sketch_out(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_CSTRING(value_text((struct varlena *)
-								 sketch_pack(SKETCH_ARG(0))));
+	PG_RETURN_CSTRING(value_text(sketch_pack(SKETCH_ARG(0))));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_send);

@@ -368,7 +368,6 @@ fastclust_retrain(PG_FUNCTION_ARGS)
 	version = largest_group(&locked, PG_ARGISNULL(2));
 	if (!PG_ARGISNULL(2))
 		made = retrain_from_sketch(&locked, &version,
-								   (struct varlena *)
 								   sketch_pack(SKETCH_ARG(2)),
 								   options);
 	else if ((live = live_for_retraining(&locked, &version, options)) != 0)
@@ -473,7 +472,7 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version,
 				errmsg("too few rows to detect drift of model \"%s\": %lld of %s, %lld of the training",
 					   version->model, (long long) DatumGetInt64(value[1]), relation,
 					   version->sketch != NULL
-					   ? (long long) ((fc_sketch *) version->sketch)->count
+					   ? (long long) version->sketch->count
 					   : 0));
 	else if (strcmp(verdict, "too few units") == 0)
 		ereport(WARNING,

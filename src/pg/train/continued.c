@@ -38,8 +38,8 @@ comparable_versions(const stored_version *a, const stored_version *b)
 	bool		same = (a->op != NULL && b->op != NULL && a->map == NULL && b->map == NULL &&
 						a->op->d == b->op->d && a->options->metric == b->options->metric &&
 						a->features.count == b->features.count &&
-						same_dimensions((fc_encoder_header *) a->encoder,
-										(fc_encoder_header *) b->encoder));
+						same_dimensions(a->encoder,
+										b->encoder));
 
 	for (int i = 0; same && i < a->features.count; i++)
 		same = strcmp(a->features.names[i], b->features.names[i]) == 0;

@@ -55,22 +55,18 @@
 static fc_sketch *
 packed_sketch(Datum value)
 {
-	return sketch_pack((fc_sketch *) aligned_value(value));
+	return sketch_pack(aligned_value(value));
 }
 
 decoded_clusters
-decode_sketch(const training *t, const struct varlena *sketch,
+decode_sketch(const training *t, const fc_sketch *sketch,
 			  const fc_spec *spec, Size k, const fc_operator_header *initial,
 			  bool quiet, bool forget)
 {
-	fc_sketch  *input = (forget
-						 ? (fc_sketch *)
-						 PG_DETOAST_DATUM_COPY(PointerGetDatum(sketch))
-						 : (fc_sketch *) sketch);
 	char	   *settings = psprintf("{\"seed\": " INT64_FORMAT ", \"quiet\": %s}",
 									t->options->seed, quiet ? "true" : "false");
 	Jsonb	   *options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(settings)));
-	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
+	Size		d = fc_sketch_spec(sketch)->dim;
 	decode_call call = {0};
 	text_or_rows init = {0};
 	double	   *centroids = alloc_large(k * d * sizeof(double));
@@ -89,8 +85,13 @@ decode_sketch(const training *t, const struct varlena *sketch,
 		};
 	}
 	if (forget)
-		sketch_forget_bounds(input);
-	decode_clusters(&call, sketch_pack(input), (int32) k, options, init, spec,
+	{
+		fc_sketch  *copy = copied_value(sketch);
+
+		sketch_forget_bounds(copy);
+		sketch = copy;
+	}
+	decode_clusters(&call, sketch_pack(sketch), (int32) k, options, init, spec,
 					centroids);
 	found.op = make_codebook_for(t->source.cosine ? FC_COSINE : FC_EUCLIDEAN,
 								 centroids, call.result.weights, k, d);
@@ -132,10 +133,10 @@ mean_scale(scaling scaling, Size d)
  */
 static decoded_clusters
 decode_group(const training *t, Size k, const char *group,
-			 const struct varlena *sketch, const stored_version *old,
+			 const fc_sketch *sketch, const stored_version *old,
 			 scaling row_scaling, bool fresh)
 {
-	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
+	Size		d = fc_sketch_spec(sketch)->dim;
 	double		unit = mean_scale(row_scaling, d);
 	fc_operator_header *initial = (fresh || old->op == NULL
 								   ? NULL
@@ -201,14 +202,12 @@ set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 
 static Datum
 decoded_group(const training *t, Size k, const char *group,
-			  const struct varlena *sketch, const struct varlena *counts,
-			  const struct varlena *drift_spec, const stored_version *old)
+			  const fc_sketch *sketch, const void *counts, const void *drift_spec, const stored_version *old)
 {
 	TimestampTz begun = GetCurrentTimestamp();
 	bool		fresh = t->options->fresh;
 	scaling		row_scaling = scaling_of_version(old,
-												 fc_sketch_spec((const fc_sketch *)
-																sketch)->dim);
+												 fc_sketch_spec(sketch)->dim);
 	decoded_clusters found = decode_group(t, k, group, sketch, old,
 										  row_scaling, fresh);
 	record_builder row = begin_version(t, group, old->record);
@@ -226,7 +225,7 @@ decoded_group(const training *t, Size k, const char *group,
 	set_value(&row, "training_sketch", sketch);
 	set_value(&row, "drift_spec", drift_spec);
 	set_value(&row, "drift_counts", counts);
-	set_column(&row, "n", Int64GetDatum(((const fc_sketch *) sketch)->count));
+	set_column(&row, "n", Int64GetDatum(sketch->count));
 	set_numbers(&row, "spreads", found.spreads, found.op->k);
 	set_column(&row, "identities", identity_array(found.identities, found.op->k));
 	set_number(&row, "objective", found.objective);
@@ -364,23 +363,17 @@ retrain_live_density(const locked_model *locked, const stored_version *before,
 	{
 		value = SPI_getbinval(table->vals[j], table->tupdesc, 1, &null);
 		sketches[j] = packed_sketch(value);
-		sketch = j == 0 ? (fc_sketch *) PG_DETOAST_DATUM_COPY(value)
-			: sketch_combined(sketch, sketches[j], 1);
+		sketch = j == 0 ? sketch_copy(sketches[j]) : sketch_combined(sketch, sketches[j], 1);
 		value = SPI_getbinval(table->vals[j], table->tupdesc, 2, &null);
 		if (!null)
-			fit.counts = fit.counts == NULL
-				? PG_DETOAST_DATUM_COPY(value)
-				: (struct varlena *)
-				drift_counts_combined((fc_drift_counts *)
-									  fit.counts,
-									  aligned_value(value),
-									  1);
+			fit.counts = fit.counts == NULL ? copied_value(DatumGetPointer(value))
+				: drift_counts_combined(fit.counts, aligned_value(value), 1);
 	}
 	t = begin_decoded(locked, before, options,
 					  sketch == NULL ? 0 : sketch->count);
 	if (sketch == NULL)
 		reject_no_rows(t);
-	fit.sketch = (struct varlena *) sketch;
+	fit.sketch = sketch;
 	value = GetAttributeByName(DatumGetHeapTupleHeader(live), "drift_spec",
 							   &null);
 	t->dim = fc_sketch_spec(sketch)->dim;
@@ -479,7 +472,7 @@ retrain_live_decoded(const locked_model *locked, const stored_version *template,
 			old.op = NULL;
 		records[i] = decoded_group(t, (Size) Min(k, sketch->count),
 								   TextDatumGetCString(value[0]),
-								   (struct varlena *) sketch,
+								   sketch,
 								   null[2] ? NULL : aligned_value(value[2]),
 								   i > 0 || null[4] ? NULL
 								   : aligned_value(value[4]),
@@ -503,7 +496,7 @@ retrain_live(const locked_model *locked, const stored_version *template, Datum l
 
 int32
 retrain_from_sketch(const locked_model *locked, const stored_version *version,
-					struct varlena *rows, const train_options *options)
+					fc_sketch *rows, const train_options *options)
 {
 	const char *other = unknown_option(options, FOR_SKETCH);
 	training   *t;
@@ -520,20 +513,17 @@ retrain_from_sketch(const locked_model *locked, const stored_version *version,
 				errmsg("method \"%s\" of model \"%s\" needs rows",
 					   train_method_name(version->method), locked->model),
 				errhint("Use retrain without a sketch; a model of method \"compressive\" keeps one to retrain with."));
-	if (!fc_spec_same(fc_sketch_spec((const fc_sketch *) rows),
-					  fc_sketch_spec((const fc_sketch *) version->sketch)))
+	if (!fc_spec_same(fc_sketch_spec(rows),
+					  fc_sketch_spec(version->sketch)))
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 				errmsg("the sketch was not made with the sketch_spec of model \"%s\"",
 					   locked->model),
 				errhint("Use sketch_agg(x, (SELECT model_spec(model)))."));
 	t = begin_decoded(locked, version, options,
-					  ((const fc_sketch *) rows)->count);
+					  rows->count);
 	t->k = (Size) clusters_of_retraining(version, options, t->options);
 	if (!options->replace)
-		rows = (struct varlena *)
-			sketch_pack(sketch_combined(sketch_copy((fc_sketch *)
-													version->sketch),
-										(fc_sketch *) rows, 1));
+		rows = sketch_pack(sketch_combined(sketch_copy(version->sketch), rows, 1));
 	record = decoded_group(t, t->k, "", rows, NULL, NULL, version);
 	write_groups(&record, 1);
 	start_serving(t);

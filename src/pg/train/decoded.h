@@ -19,7 +19,7 @@ typedef struct decoded_clusters
  * or NULL. forget: ignore the bounds in the sketch, because deleted rows may
  * have set them.
  */
-extern decoded_clusters decode_sketch(const training *t, const struct varlena *sketch,
+extern decoded_clusters decode_sketch(const training *t, const fc_sketch *sketch,
 									  const fc_spec *spec, Size k,
 									  const fc_operator_header *initial, bool quiet,
 									  bool forget);
@@ -39,6 +39,6 @@ extern Jsonb *next_options(const stored_version *before, const train_options *op
 extern int32 retrain_live(const locked_model *locked, const stored_version *template, Datum live,
 						  const train_options *options);
 extern int32 retrain_from_sketch(const locked_model *locked, const stored_version *version,
-								 struct varlena *rows, const train_options *options);
+								 fc_sketch *rows, const train_options *options);
 
 #endif							/* FASTCLUST_TRAIN_DECODED_H */

@@ -153,7 +153,7 @@ takes_list(const train_source *source, const stored_version *version)
 						   source->feature_count <= MAX_LIST_ARGUMENTS &&
 						   has_numbers(source));
 
-	fc_encoder_view((const fc_encoder_header *) version->encoder, &encoder);
+	fc_encoder_view(version->encoder, &encoder);
 	for (Size i = 0; i < encoder.features; i++)
 		numbers = numbers && encoder.feature[i].kind == FC_FEATURE_NUMBER;
 	return numbers;

@@ -771,7 +771,7 @@ use_encoder(train_source *source, const fc_encoder_header *header)
 	fc_encoder	encoder;
 	bool		skips = false;
 
-	source->encoder = (struct varlena *) header;
+	source->encoder = (fc_encoder_header *) header;
 	source->raw = encoding(source, false);
 	source->encoded = encoding(source, true);
 	fc_encoder_view(header, &encoder);
@@ -854,8 +854,7 @@ fastclust_row_expressions(PG_FUNCTION_ARGS)
 	nulls[4] = source.encoder == NULL &&
 		(source.is_vector || !has_numbers(&source));
 	values[4] = Int32GetDatum(source.encoder != NULL
-							  ? (int32) ((fc_encoder_header *)
-										 source.encoder)->dim
+							  ? (int32) source.encoder->dim
 							  : source.feature_count);
 	values[5] = BoolGetDatum(source.sharded);
 	nulls[6] = nulls[7] = PG_ARGISNULL(5);

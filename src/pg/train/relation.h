@@ -43,7 +43,7 @@ typedef struct train_source
 				planned;		/* true if groups in the array $2 have their
 								 * own scan plans in $3, and other rows have
 								 * plan $1 (group_plan) */
-	struct varlena *encoder;	/* encoder of columns; NULL until it is
+	fc_encoder_header *encoder; /* encoder of columns; NULL until it is
 								 * learned, and for vectors */
 	char	   *raw;			/* the row as an unscaled array; NULL until
 								 * there is an encoder */

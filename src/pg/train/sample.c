@@ -367,7 +367,7 @@ first_rows(const fc_weighted_rows *rows, Size max)
 }
 
 const fc_weighted_rows *
-rows_with_map(const struct varlena *header, const fc_weighted_rows *rows)
+rows_with_map(const fc_kernel_map_header *header, const fc_weighted_rows *rows)
 {
 	memory_account memory = {"computing the features of a sample"};
 	fc_kernel_map map;
@@ -379,7 +379,7 @@ rows_with_map(const struct varlena *header, const fc_weighted_rows *rows)
 
 	if (header == NULL)
 		return rows;
-	fc_kernel_map_view((const fc_kernel_map_header *) header, &map);
+	fc_kernel_map_view(header, &map);
 	announce_work(psprintf("the features of %zu rows take", rows->n),
 				  (double) rows->n * fc_kernel_features_operations(&map), false,
 				  "Lower option landmarks or rank");
@@ -415,7 +415,7 @@ encoder_scaling(const train_source *source)
 	fc_encoder	view;
 	scaling		scaled;
 
-	fc_encoder_view((const fc_encoder_header *) source->encoder, &view);
+	fc_encoder_view(source->encoder, &view);
 	scaled.center = view.center;
 	scaled.scale = view.scale;
 	return fc_encoder_is_scaled(&view) ? scaled : no_scaling;
@@ -429,7 +429,7 @@ fill_of_source(const train_source *source, scaling scaled)
 
 	if (!source->observed)
 		return NULL;
-	fc_encoder_view((const fc_encoder_header *) source->encoder, &view);
+	fc_encoder_view(source->encoder, &view);
 	if (scaled.center == NULL)
 		return view.fill;
 	fill = palloc(view.dim * sizeof(double));
@@ -446,7 +446,7 @@ dimension_of(const training *t)
 	Datum		d;
 
 	if (t->source.encoder != NULL)
-		return ((const fc_encoder_header *) t->source.encoder)->dim;
+		return t->source.encoder->dim;
 	d = query_datum(psprintf("SELECT cardinality(scaled_vector(NULL, NULL, %s)) %s LIMIT 1",
 							 t->source.raw, rows_from(&t->source, all_rows, NULL)),
 					0, NULL, 0, &null);

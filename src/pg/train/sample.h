@@ -156,7 +156,7 @@ extern const fc_weighted_rows *first_rows(const fc_weighted_rows *rows, Size max
  * Returns the rows mapped to kernel features, or the rows themselves if map is
  * NULL.
  */
-extern const fc_weighted_rows *rows_with_map(const struct varlena *map,
+extern const fc_weighted_rows *rows_with_map(const fc_kernel_map_header *map,
 											 const fc_weighted_rows *rows);
 
 /* Compares two doubles, for qsort. */
@@ -177,7 +177,7 @@ extern void set_scaling(const training *t, query_argument *arguments);
 typedef struct scan_request
 {
 	scaling		scaling;
-	struct varlena *map;
+	const fc_kernel_map_header *map;
 	const fc_spec *spec;
 	const fc_drift_spec *drift_spec;
 	int			share;			/* a power of 2: one row in `share` enters

@@ -343,12 +343,8 @@ read_group(const training *t, uint64 row, group_fit *fit)
 	fit->rows = fc_coreset_rows(result.sample) > 0
 		? rows_of_coreset(result.sample, fill_of_source(&t->source, t->scaling), &memory)
 		: NULL;
-	fit->sketch = result.sketch == NULL
-		? NULL
-		: PG_DETOAST_DATUM_COPY(PointerGetDatum(result.sketch));
-	fit->counts = result.counts == NULL
-		? NULL
-		: PG_DETOAST_DATUM_COPY(PointerGetDatum(result.counts));
+	fit->sketch = copied_value(result.sketch);
+	fit->counts = copied_value(result.counts);
 	fit->objective = NAN;
 	take_steps(t, fit, &result);
 	return true;
@@ -420,7 +416,7 @@ announce_scan(const training *t, const scan_request *request, int flags)
 		row += FLOAT_COST * request->op[i]->k * request->op[i]->d;
 	if (request->map != NULL)
 	{
-		fc_kernel_map_view((const fc_kernel_map_header *) request->map, &map);
+		fc_kernel_map_view(request->map, &map);
 		row += fc_kernel_features_operations(&map);
 	}
 	announce_work(psprintf("a scan of %.0f rows takes", t->estimate),

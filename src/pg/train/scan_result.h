@@ -5,8 +5,9 @@
 #ifndef FASTCLUST_TRAIN_SCAN_RESULT_H
 #define FASTCLUST_TRAIN_SCAN_RESULT_H
 
+#include "drift/counts.h"
 #include "operator/coreset.h"
-#include "sketch/spec.h"
+#include "sketch/layout.h"
 
 /* Maximum number of operators in a plan. */
 #define SCAN_STEPS	2
@@ -31,10 +32,10 @@ typedef struct scan_result
 								 * not in n */
 	double		weight;			/* sum of the weights of these rows; n without
 								 * weights. Known only with a sample */
-	struct varlena *sketch;		/* sketch of a share of the rows. sketch,
+	fc_sketch  *sketch;			/* sketch of a share of the rows. sketch,
 								 * counts and sample are NULL if not requested
 								 * or without rows */
-	struct varlena *counts;
+	fc_drift_counts *counts;
 	fc_coreset *sample;
 	int			steps;
 	scan_step	step[SCAN_STEPS];

@@ -139,8 +139,8 @@ read_scan(Datum packed, scan_result *result)
 			.nulls = state.nulls,
 			.weight = state.sample != NULL && state.sample->weighted
 			? fc_pair_value(state.sample->weight) : (double) state.n,
-			.sketch = (struct varlena *) state.sketch,
-			.counts = (struct varlena *) state.counts,
+			.sketch = state.sketch,
+			.counts = state.counts,
 			.sample = state.sample
 	};
 	for (int i = 0; i < SCAN_STEPS && state.step[i] != NULL; i++)
@@ -222,14 +222,12 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 	left->n += right->n;
 	left->nulls += right->nulls;
 	if (left->sketch == NULL && right->sketch != NULL)
-		left->sketch = (fc_sketch *)
-			PG_DETOAST_DATUM_COPY(PointerGetDatum(right->sketch));
+		left->sketch = copied_value(right->sketch);
 	else if (right->sketch != NULL)
 		left->sketch = sketch_combined(left->sketch, sketch_pack(right->sketch),
 									   1);
 	if (left->counts == NULL && right->counts != NULL)
-		left->counts = (fc_drift_counts *)
-			PG_DETOAST_DATUM_COPY(PointerGetDatum(right->counts));
+		left->counts = copied_value(right->counts);
 	else if (right->counts != NULL)
 		left->counts = drift_counts_combined(left->counts,
 											 drift_counts_pack(right->counts),
@@ -245,8 +243,7 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 		left->sample = combined_coresets(fcinfo, left->sample, right->sample);
 	for (int i = 0; i < SCAN_STEPS; i++)
 		if (left->step[i] == NULL && right->step[i] != NULL)
-			left->step[i] = (fc_step *)
-				PG_DETOAST_DATUM_COPY(PointerGetDatum(right->step[i]));
+			left->step[i] = copied_value(right->step[i]);
 		else if (right->step[i] != NULL)
 			add_step(left->step[i], right->step[i]);
 }
@@ -387,8 +384,8 @@ combine_packed(FunctionCallInfo fcinfo)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(PG_ARGISNULL(0) ? 1 : 0));
-	copy = PG_DETOAST_DATUM_COPY(PointerGetDatum(state_argument(fcinfo, 0,
-																FC_STEP_SCAN)));
+	copy = copied_value(state_argument(fcinfo, 0,
+									   FC_STEP_SCAN));
 	open_scan((const packed_scan *) copy, &left);
 	open_scan(state_argument(fcinfo, 1, FC_STEP_SCAN), &right);
 	add_scan(fcinfo, &left, &right);

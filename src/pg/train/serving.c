@@ -48,7 +48,7 @@ row_length(const serving_group *found)
 
 	if (found->map == NULL)
 		return found->op->d;
-	fc_kernel_map_view((const fc_kernel_map_header *) found->map, &map);
+	fc_kernel_map_view(found->map, &map);
 	return map.op.d;
 }
 
@@ -105,12 +105,12 @@ read_serving(training *t)
 		found->scaling.scale = null[3] ? NULL : float_values(value[3]);
 		found->map = null[4]
 			? NULL
-			: (struct varlena *) PG_DETOAST_DATUM_COPY(value[4]);
+			: (fc_kernel_map_header *) PG_DETOAST_DATUM_COPY(value[4]);
 		found->cosine = !null[5] && DatumGetBool(value[5]);
 		found->identities = (int64 *) ARR_DATA_PTR(DatumGetArrayTypePCopy(value[8]));
 		if (!DatumGetBool(value[9]) || row_length(found) != t->dim ||
 			!same_dimensions(null[6] ? NULL : aligned_value(value[6]),
-							 (fc_encoder_header *) t->source.encoder))
+							 t->source.encoder))
 			found->op = NULL;
 		if (!null[7])
 			names = DatumGetArrayTypePCopy(value[7]);

@@ -310,9 +310,9 @@ choose_map(training *t, const fc_weighted_rows *sample)
 	{
 		Size		some = (Size) Max(MIN_MAP_ROWS, 2 * wanted);
 
-		t->map = (struct varlena *) spectral_map(first_rows(rows, some), t->k,
-												 (Size) wanted,
-												 t->options->seed);
+		t->map = spectral_map(first_rows(rows, some), t->k,
+							  (Size) wanted,
+							  t->options->seed);
 	}
 	else
 	{
@@ -332,13 +332,13 @@ choose_map(training *t, const fc_weighted_rows *sample)
 		rank = Min(landmarks->k,
 				   given_or(t->options->rank, Max(10, 3 * (double) t->k)));
 
-		t->map = (struct varlena *)
+		t->map = (fc_kernel_map_header *)
 			DatumGetPointer(DirectFunctionCall3(fastclust_nystroem,
 												PointerGetDatum(landmarks),
 												PointerGetDatum(&candidates.kernel),
 												Int32GetDatum((int32) rank)));
 	}
-	fc_kernel_map_view((const fc_kernel_map_header *) t->map, &map);
+	fc_kernel_map_view(t->map, &map);
 	log_step(t, "map", begun, NAN,
 			 psprintf("%zu landmarks, kernel %s", map.op.k,
 					  kernel_text(&map.kernel)));

@@ -197,8 +197,7 @@ check_imported(const training *t)
 		return;
 	if (t->source.encoder != NULL)
 	{
-		names.value = PointerGetDatum(dimension_names((fc_encoder_header *)
-													  t->source.encoder));
+		names.value = PointerGetDatum(dimension_names(t->source.encoder));
 		shown = query_datum("SELECT array_to_string($1[:20], ', ')", 1, &names,
 							0, NULL);
 		listed = TextDatumGetCString(shown);

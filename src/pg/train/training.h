@@ -4,10 +4,11 @@
 
 #include "datatype/timestamp.h"
 
-#include "drift/spec.h"
+#include "drift/counts.h"
 #include "pg/operator/rows.h"
 #include "pg/train/relation.h"
-#include "sketch/spec.h"
+#include "rkhs/map.h"
+#include "sketch/layout.h"
 
 /*
  * A group of the serving version with its clusters; op is NULL if the version
@@ -21,7 +22,7 @@ typedef struct serving_group
 	int64	   *identities;		/* identity of each cluster, by ascending
 								 * number */
 	scaling		scaling;
-	struct varlena *map;
+	fc_kernel_map_header *map;
 	bool		cosine;
 } serving_group;
 
@@ -85,7 +86,7 @@ typedef struct training
 	Size		dim;			/* dimension of a row */
 	double		groups;			/* estimated number of groups */
 	scaling		scaling;		/* center and scale of rows */
-	struct varlena *map;		/* map to the kernel features that operators
+	fc_kernel_map_header *map;	/* map to the kernel features that operators
 								 * take in place of rows, or NULL */
 	fc_codebook *start;			/* scaled centroids of an additional start of
 								 * k-means, or NULL */
@@ -122,8 +123,8 @@ typedef struct group_fit
 	double		objective;		/* mean squared distance of all rows from op;
 								 * NAN if it is not measured */
 	bool		converged;		/* true: no scan moves the operator any more */
-	struct varlena *sketch;
-	struct varlena *counts;
+	fc_sketch  *sketch;
+	fc_drift_counts *counts;
 	bool		measured;		/* true: the objective is exact, from all rows */
 	candidates
 				found;			/* candidates that the scan measured: `sse`

@@ -71,9 +71,9 @@ static fc_drift_sides
 twice(const scan_request *request, const fc_drift_fill *fill, const scan_result *sums,
 	  fc_sketch_view *view)
 {
-	const fc_drift_counts *counts = (const fc_drift_counts *) sums->counts;
+	const fc_drift_counts *counts = sums->counts;
 
-	*view = fc_sketch_view_of((fc_sketch *) sums->sketch);
+	*view = fc_sketch_view_of(sums->sketch);
 	return (fc_drift_sides)
 	{
 		.spec = request->drift_spec,
@@ -93,9 +93,8 @@ twice(const scan_request *request, const fc_drift_fill *fill, const scan_result 
 static void
 add_units(const training *t, const scan_request *request, uint64 row, scan_result *result)
 {
-	const fc_encoder_header *encoder = (const fc_encoder_header *) t->source.encoder;
-	const fc_drift_fill *fill = (encoder == NULL ? NULL
-								 : fill_of_encoder(encoder, request->drift_spec));
+	const fc_drift_fill *fill = (t->source.encoder == NULL ? NULL
+								 : fill_of_encoder(t->source.encoder, request->drift_spec));
 	fc_sketch_view all;
 	fc_sketch_view sketch[FC_DRIFT_PARTS];
 	fc_drift_sides part[FC_DRIFT_PARTS];
@@ -131,7 +130,7 @@ add_units(const training *t, const scan_request *request, uint64 row, scan_resul
 						 (size[SIZE_WEIGHT] * size[SIZE_WEIGHT]),
 						 &exponent);
 	parts.square = ldexp(rint(ldexp(parts.square, SQUARE_BITS)), exponent - SQUARE_BITS);
-	result->counts = (struct varlena *) counts_with_units(&parts);
+	result->counts = counts_with_units(&parts);
 }
 
 scan_result

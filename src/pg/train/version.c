@@ -148,7 +148,7 @@ open_version_source(train_source *source, const stored_version *version,
 		name_groups_of(source, version->model, version->version);
 	add_options(source, version->options);
 	if (version->encoder != NULL)
-		use_encoder(source, (const fc_encoder_header *) version->encoder);
+		use_encoder(source, version->encoder);
 	source->observed = version->encoder != NULL && version->method == METHOD_KMEANS;
 }
 
@@ -429,8 +429,7 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 						: NULL);
 	if (column != NULL)
 		(void) column_type(t.source.id, column);
-	request.spec = spec_without_sample(fc_sketch_spec((const fc_sketch *)
-													  version.sketch));
+	request.spec = spec_without_sample(fc_sketch_spec(version.sketch));
 	record.value = version.record;
 	request.drift_spec = (fc_drift_spec *)
 		DatumGetPointer(query_datum("SELECT drift_spec_of($1)", 1, &record,

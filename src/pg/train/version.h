@@ -4,7 +4,8 @@
 
 #include "pg/operator/rows.h"
 #include "pg/train/relation.h"
-#include "sketch/spec.h"
+#include "rkhs/map.h"
+#include "sketch/layout.h"
 
 /*
  * Group of a stored version. Fields that are NULL in the record are NULL or 0.
@@ -20,15 +21,15 @@ typedef struct stored_version
 	Datum		relation_owner; /* value of type role_name; 0: NULL */
 	feature_list features;
 	bool		is_vector;
-	struct varlena *encoder;
+	fc_encoder_header *encoder;
 	Size		k;
 	const train_options *options;
 	fc_operator_header *op;
 	int64	   *identities;		/* identities of the clusters, ascending by
 								 * number */
-	struct varlena *map;
+	fc_kernel_map_header *map;
 	fc_spec    *spec;
-	struct varlena *sketch;
+	fc_sketch  *sketch;
 } stored_version;
 
 extern stored_version open_version(Datum record);

@@ -340,7 +340,7 @@ warn_columns(const training *t, const fc_weighted_rows *sample)
 	rows = first_rows(sample, MAX_CHECKED_ROWS);
 	x = numbers_of_rows(rows);
 	sorted = palloc(rows->n * sizeof(double));
-	fc_encoder_view((const fc_encoder_header *) t->source.encoder, &encoder);
+	fc_encoder_view(t->source.encoder, &encoder);
 	for (Size i = 0; i < encoder.features; i++)
 	{
 		const fc_encoder_feature *feature = &encoder.feature[i];

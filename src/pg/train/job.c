@@ -169,8 +169,7 @@ check_row_weight(const training *t)
 	if (t->method & (METHOD_QKMEANS | METHOD_KERNEL))
 		reject_with_method(t->method, "does not weight rows",
 						   "Methods with the option row_weight are auto, compressive, kmeans, density.");
-	if (t->options->live.follow == LIVE_ON ||
-		(t->options->live.follow == LIVE_AS_BEFORE && is_followed(t)))
+	if (stays_live(t))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("option \"row_weight\" cannot be used with a live sketch, which gives each row the same weight"),
 				errhint("Leave out option \"row_weight\" or option \"live\"."));

@@ -198,8 +198,7 @@ is_followed(const training *t)
 									&id, 0, NULL));
 }
 
-/* Returns true if the model will have a live sketch after this training. */
-static bool
+bool
 stays_live(const training *t)
 {
 	live_choice follow = t->options->live.follow;

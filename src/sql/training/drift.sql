@@ -294,30 +294,21 @@ BEGIN
 END
 $$;
 
--- Compares each group of a model with its current rows.
-CREATE FUNCTION fastclust_internal.drift_of_groups(stored stored_models,
-        group_version stored_versions, relation regclass, since jsonb, OUT value text,
-        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
-        OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
-        OUT verdict text, OUT columns jsonb, OUT units bigint[], OUT compared stored_versions,
-        OUT scanned regclass)
+-- Returns the same for each group of a model. The version of a new group is NULL, and a group that
+-- is gone has no rows.
+CREATE FUNCTION fastclust_internal.compared_groups(stored stored_models,
+        group_version stored_versions, relation regclass, since jsonb, OUT value text, OUT s sketch,
+        OUT counts drift_counts, OUT n bigint, OUT compared stored_versions, OUT scanned regclass)
     RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT COALESCE(r.value, v.group_value), d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n,
-           d.effect,
-           CASE WHEN v.group_value IS NULL THEN 'new group'
-                WHEN d.n = 0 THEN 'gone'
-                ELSE d.verdict END,
-           d.columns, d.units, v.group_version, r.scanned
+    SELECT COALESCE(r.value, v.group_value), r.s,
+           CASE WHEN v.group_value IS NOT NULL THEN r.counts END, r.n, v.group_version, r.scanned
       FROM (SELECT c.* FROM compared_rows(stored, group_version, relation, stored.group_by, since) c
              WHERE c.value IS NOT NULL) r
       FULL JOIN (SELECT ROW(m.*)::stored_versions AS group_version, m.group_value
                    FROM readable_versions m
                   WHERE m.model_id = stored.id AND m.version = stored.version) v
-                ON v.group_value = r.value,
-           LATERAL version_drift(
-               v.group_version, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END,
-               counted => r.n) d
+                ON v.group_value = r.value
 $$;
 
 CREATE FUNCTION fastclust_internal.read_drift(model text, relation regclass, sketch sketch,
@@ -361,23 +352,26 @@ BEGIN
     ELSE
         -- New values take a scan for each value of `by`, so only the ten largest effects have them.
         RETURN QUERY
-            SELECT q.value, q.mmd2, q.null_sd, q.p_value, q.fit_residual, q.n, q.effect, q.verdict,
-                   CASE WHEN q.scanned IS NOT NULL AND q.columns <> '[]'
-                             AND row_number() OVER (ORDER BY q.effect DESC NULLS LAST) <= 10
-                            THEN with_new_values(q.compared, q.scanned, q.columns,
+            SELECT r.value, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect,
+                   CASE WHEN by_group AND (r.compared).group_value IS NULL THEN 'new group'
+                        WHEN by_group AND d.n = 0 THEN 'gone'
+                        ELSE d.verdict END,
+                   CASE WHEN r.scanned IS NOT NULL AND d.columns <> '[]'
+                             AND row_number() OVER (ORDER BY d.effect DESC NULLS LAST) <= 10
+                            THEN with_new_values(r.compared, r.scanned, d.columns,
                                                  CASE WHEN by_group THEN stored.group_by ELSE $4 END,
-                                                 q.value)
-                        ELSE q.columns END,
-                   q.units
-              FROM (SELECT r.*, row_number() OVER () AS place
-                      FROM drift_of_groups(stored, group_version, $2, recent) r
+                                                 r.value)
+                        ELSE d.columns END,
+                   d.units
+              FROM (SELECT c.*, row_number() OVER () AS place
+                      FROM compared_groups(stored, group_version, $2, recent) c
                      WHERE by_group
                      UNION ALL
-                    SELECT r.value, d.*, r.compared, r.scanned, row_number() OVER ()
-                      FROM compared_rows(stored, group_version, $2, $4, recent) r,
-                           version_drift(r.compared, r.s, r.counts, counted => r.n) d
-                     WHERE NOT by_group) q
-             ORDER BY q.place;
+                    SELECT c.*, row_number() OVER ()
+                      FROM compared_rows(stored, group_version, $2, $4, recent) c
+                     WHERE NOT by_group) r,
+                   LATERAL version_drift(r.compared, r.s, r.counts, counted => r.n) d
+             ORDER BY r.place;
     END IF;
 END
 $$;

@@ -201,6 +201,13 @@ typedef struct two_labellings
 extern two_labellings label_twice(const fc_operator_header *a, const fc_weighted_rows *rows_for_a,
 								  const fc_operator_header *b, const fc_weighted_rows *rows_for_b);
 
+/* Returns the labels of the rows by one operator. */
+static inline fc_fit
+labelled_rows(const fc_operator_header *op, const fc_weighted_rows *rows)
+{
+	return label_twice(op, rows, op, rows).a;
+}
+
 /*
  * Returns the weighted share of the rows whose labels differ. number_a and
  * number_b are the numbers to which the labels of each operator are converted.

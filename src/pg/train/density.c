@@ -333,6 +333,38 @@ micro_clusters_of_fit(const group_fit *fit, double row,
 	return set;
 }
 
+/*
+ * Sets the number of rows n of m clusters, their means x, and the mean squared
+ * distances of their rows from them. cluster[a]: the cluster of micro-cluster
+ * a, or -1; mean: m x d means of the micro-clusters.
+ */
+static void
+join_micro_clusters(const micro_cluster_set *set, const double *mean, const int32 *cluster,
+					Size m, double *n, double *x, double *square)
+{
+	Size		d = set->b.d;
+
+	memset(n, 0, m * sizeof(double));
+	memset(x, 0, m * d * sizeof(double));
+	memset(square, 0, m * sizeof(double));
+	for (Size a = 0; a < set->b.m; a++)
+		if (cluster[a] >= 0)
+		{
+			Size		j = (Size) cluster[a];
+
+			n[j] += set->n[a];
+			add_to_mean(x + j * d, mean + a * d, d, set->n[a], n[j]);
+		}
+	for (Size a = 0; a < set->b.m; a++)
+		if (cluster[a] >= 0)
+		{
+			Size		j = (Size) cluster[a];
+
+			square[j] += square_about(x + j * d, mean + a * d, d, set->square[a]) *
+				set->n[a] / n[j];
+		}
+}
+
 /* ---- comparison with half as many micro-clusters ---- */
 
 /*
@@ -350,8 +382,7 @@ halved_micro_clusters(const training *t, const micro_cluster_set *set, fc_arena 
 																 set->b.d));
 	micro_cluster_set half = take_micro_clusters(arena, set->b.m / 2, set->b.d);
 	fc_operator_header *found;
-	two_labellings labels;
-	Size		d = set->b.d;
+	fc_fit		labelled;
 	Size		m = 0;
 	int32	   *place;
 
@@ -359,31 +390,19 @@ halved_micro_clusters(const training *t, const micro_cluster_set *set, fc_arena 
 	options.n_init = 1;
 	options.iterations = HALVING_STEPS;
 	found = kmeans_of_rows(all, set->b.m / 2, &options, NULL, 0);
-	labels = label_twice(found, all, found, all);
+	labelled = labelled_rows(found, all);
 	place = palloc(found->k * sizeof(int32));
 	memset(place, -1, found->k * sizeof(int32));
-	memset(half.n, 0, found->k * sizeof(double));
-	memset(half.x, 0, found->k * d * sizeof(double));
-	memset(half.square, 0, found->k * sizeof(double));
 	for (Size a = 0; a < set->b.m; a++)
 	{
-		Size		j = (Size) labels.a.labels[a];
+		Size		j = (Size) labelled.labels[a];
 
 		if (place[j] < 0)
 			place[j] = (int32) m++;
 		number[a] = place[j];
-		j = (Size) place[j];
-		half.n[j] += set->n[a];
-		add_to_mean(half.x + j * d, set->mean + a * d, d, set->n[a], half.n[j]);
 	}
-	for (Size a = 0; a < set->b.m; a++)
-	{
-		Size		j = (Size) number[a];
-
-		half.square[j] += square_about(half.x + j * d, set->mean + a * d, d, set->square[a]) *
-			set->n[a] / half.n[j];
-	}
-	center_micro_clusters(&half, m, d);
+	join_micro_clusters(set, set->mean, number, m, half.n, half.x, half.square);
+	center_micro_clusters(&half, m, set->b.d);
 	return half;
 }
 
@@ -521,21 +540,20 @@ static void
 count_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *rows,
 					double total, double *n, Size k)
 {
-	const fc_operator_header *plain = plain_operator(micro);
-	two_labellings labels = label_twice(plain, rows, plain, rows);
+	fc_fit		labelled = labelled_rows(plain_operator(micro), rows);
 	double		sampled = 0;
 	fc_operator op;
 
 	open_operator(micro, &op);
 	memset(n, 0, k * sizeof(double));
-	for (Size i = 0; i < labels.a.n; i++)
+	for (Size i = 0; i < labelled.n; i++)
 	{
-		int32		label = fc_operator_label(&op, (Size) labels.a.labels[i],
-											  labels.a.squares[i]);
+		int32		label = fc_operator_label(&op, (Size) labelled.labels[i],
+											  labelled.squares[i]);
 
-		sampled += labels.a.weights[i];
+		sampled += labelled.weights[i];
 		if (label >= 0)
-			n[label] += labels.a.weights[i];
+			n[label] += labelled.weights[i];
 	}
 	for (Size j = 0; j < k; j++)
 		n[j] *= total / sampled;
@@ -556,26 +574,11 @@ describe_clusters(const training *t, group_fit *fit, const micro_cluster_set *se
 	Size		k = found->clusters;
 	Size		d = set->b.d;
 	fc_metric	metric = t->source.cosine ? FC_COSINE : FC_EUCLIDEAN;
-	double	   *x = palloc0(k * d * sizeof(double));
-	double	   *n = palloc0(k * sizeof(double));
-	double	   *spreads = palloc0(k * sizeof(double));
+	double	   *x = palloc(k * d * sizeof(double));
+	double	   *n = palloc(k * sizeof(double));
+	double	   *spreads = palloc(k * sizeof(double));
 
-	for (Size a = 0; a < set->b.m; a++)
-		if (found->cluster[a] >= 0)
-		{
-			Size		j = (Size) found->cluster[a];
-
-			n[j] += set->n[a];
-			add_to_mean(x + j * d, set->x + a * d, d, set->n[a], n[j]);
-		}
-	for (Size a = 0; a < set->b.m; a++)
-		if (found->cluster[a] >= 0)
-		{
-			Size		j = (Size) found->cluster[a];
-
-			spreads[j] += square_about(x + j * d, set->x + a * d, d, set->square[a]) *
-				set->n[a] / n[j];
-		}
+	join_micro_clusters(set, set->x, found->cluster, k, n, x, spreads);
 	for (Size j = 0; j < k; j++)
 		spreads[j] = sqrt(spreads[j] / (double) d);
 	fit->micro = micro_operator(t, set, found);
@@ -898,9 +901,8 @@ number_regions(group_fit *fit, int32 *numbers)
 fit_profile
 profile_of_regions(const group_fit *fit, const double *places, Size count)
 {
-	const fc_operator_header *plain = plain_operator(fit->micro);
-	two_labellings labels = label_twice(plain, fit->rows, plain, fit->rows);
-	double	   *squares = alloc_large(labels.a.n * sizeof(double));
+	fc_fit		labelled = labelled_rows(plain_operator(fit->micro), fit->rows);
+	double	   *squares = alloc_large(labelled.n * sizeof(double));
 	fit_profile profile = {
 		.mean = NAN,
 		.error = NAN,
@@ -911,15 +913,15 @@ profile_of_regions(const group_fit *fit, const double *places, Size count)
 	fc_operator op;
 
 	open_operator(fit->micro, &op);
-	for (Size i = 0; i < labels.a.n; i++)
+	for (Size i = 0; i < labelled.n; i++)
 	{
-		double		score = fc_operator_outlier(&op, (Size) labels.a.labels[i],
-												labels.a.squares[i]);
+		double		score = fc_operator_outlier(&op, (Size) labelled.labels[i],
+												labelled.squares[i]);
 
 		squares[i] = score * score;
 	}
-	labels.a.squares = squares;
-	fc_fit_quantiles(&labels.a, places, count, &arena, profile.quantiles);
+	labelled.squares = squares;
+	fc_fit_quantiles(&labelled, places, count, &arena, profile.quantiles);
 	release_arena(&arena);
 	return profile;
 }

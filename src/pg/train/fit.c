@@ -402,7 +402,7 @@ static const fc_weighted_rows *
 farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
 			  Size more)
 {
-	fc_fit		labelled = label_twice(op, rows, op, rows).a;
+	fc_fit		labelled = labelled_rows(op, rows);
 	Size		count = Min(labelled.n,
 							Max(NEW_CLUSTER_ROWS * more,
 								(Size) (NEW_CLUSTERS_SHARE * (double) labelled.n)));
@@ -489,6 +489,22 @@ fit_frozen(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 #define PINNED_ROUNDS	5
 
 /*
+ * Returns the rows whose labels are from `first` to `end` - 1; NULL if there
+ * are none.
+ */
+static const fc_weighted_rows *
+rows_with_labels(const fc_weighted_rows *rows, fc_fit labelled, Size first, Size end)
+{
+	bool	   *chosen = alloc_large(rows->n * sizeof(bool));
+	fc_codebook *found;
+
+	for (Size i = 0; i < rows->n; i++)
+		chosen[i] = (Size) labelled.labels[i] >= first && (Size) labelled.labels[i] < end;
+	found = chosen_rows(rows, chosen);
+	return found != NULL ? rows_of_operator(found) : NULL;
+}
+
+/*
  * Returns the rows whose nearest cluster is not one of the first `pins`, which
  * are pinned; NULL if there are none.
  */
@@ -496,14 +512,7 @@ static const fc_weighted_rows *
 rows_of_others(const fc_operator_header *op, const fc_weighted_rows *rows,
 			   Size pins)
 {
-	two_labellings labels = label_twice(op, rows, op, rows);
-	bool	   *chosen = alloc_large(rows->n * sizeof(bool));
-	fc_codebook *others;
-
-	for (Size i = 0; i < rows->n; i++)
-		chosen[i] = (Size) labels.a.labels[i] >= pins;
-	others = chosen_rows(rows, chosen);
-	return others != NULL ? rows_of_operator(others) : NULL;
+	return rows_with_labels(rows, labelled_rows(op, rows), pins, op->k);
 }
 
 /*
@@ -515,28 +524,27 @@ static fc_operator_header *
 with_worst_split(const training *t, const fc_weighted_rows *rows,
 				 const fc_operator_header *old)
 {
-	fc_fit		labelled = label_twice(old, rows, old, rows).a;
+	fc_fit		labelled = labelled_rows(old, rows);
 	double	   *squares = palloc0(old->k * sizeof(double));
-	bool	   *chosen = alloc_large(Max(labelled.n, old->k) * sizeof(bool));
+	bool	   *chosen = palloc(old->k * sizeof(bool));
 	Size		worst = 0;
+	const fc_weighted_rows *parted;
 	fc_codebook *others;
-	fc_codebook *parted;
+	fc_codebook *halves;
 
 	for (Size i = 0; i < labelled.n; i++)
 		squares[labelled.labels[i]] += labelled.weights[i] * labelled.squares[i];
 	for (Size j = 1; j < old->k; j++)
 		worst = squares[j] > squares[worst] ? j : worst;
-	for (Size i = 0; i < labelled.n; i++)
-		chosen[i] = (Size) labelled.labels[i] == worst;
-	parted = chosen_rows(rows, chosen);
-	if (parted == NULL || distinct_rows(rows_of_operator(parted), 2) < 2)
+	parted = rows_with_labels(rows, labelled, worst, worst + 1);
+	if (parted == NULL || distinct_rows(parted, 2) < 2)
 		return NULL;
-	parted = fit_rows_of(t, rows_of_operator(parted), 2, NULL, true);
+	halves = fit_rows_of(t, parted, 2, NULL, true);
 	for (Size j = 0; j < old->k; j++)
 		chosen[j] = j != worst;
 	others = chosen_rows(rows_of_operator(old), chosen);
 	return fit_rows_of(t, rows, old->k + 1,
-					   others != NULL ? appended(others, parted) : parted,
+					   others != NULL ? appended(others, halves) : halves,
 					   false);
 }
 

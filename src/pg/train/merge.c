@@ -368,13 +368,13 @@ warn_divided(const training *t, const cluster_list *list, int64 kept)
 														 scaling_of_version(list->version,
 																			list->version->op->d));
 	const fc_weighted_rows *centroids = rows_of_operator(list->version->op);
-	two_labellings labels = label_twice(joined, centroids, joined, centroids);
+	fc_fit		labelled = labelled_rows(joined, centroids);
 	int32		number = fc_operator_number(&list->op, (Size) kept);
 
 	for (Size j = 0; j < list->op.k; j++)
 	{
 		int32		merged = fc_operator_number(&list->op, j);
-		int32		nearest = t->numbers[labels.a.labels[j]];
+		int32		nearest = t->numbers[labelled.labels[j]];
 
 		if (list->chosen[j] && nearest != number)
 			ereport(WARNING,

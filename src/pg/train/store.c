@@ -234,7 +234,7 @@ count_clusters(const group_fit *fit)
 {
 	const fc_operator_header *plain = plain_operator(fit->micro != NULL ? fit->micro
 													 : fit->op);
-	fc_fit		labelled = label_twice(plain, fit->rows, plain, fit->rows).a;
+	fc_fit		labelled = labelled_rows(plain, fit->rows);
 	double	   *counts = palloc0(fit->op->k * sizeof(double));
 	double	   *weights = palloc0(fit->op->k * sizeof(double));
 	double		total = 0;

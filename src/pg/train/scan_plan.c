@@ -88,12 +88,16 @@ set_dim(scan_plan *plan, Size d, const char *of_what)
 	plan->of_what = of_what;
 }
 
-static void
-prepare_map(scan_plan *plan)
+/* Returns a field of the plan that is a varlena; NULL for an SQL NULL. */
+static const void *
+field_value(const scan_plan *plan, int field)
 {
-	const fc_kernel_map_header
-			   *header = ((const fc_kernel_map_header *)
-						  DatumGetPointer(plan->fields.value[PLAN_MAP]));
+	return plan->fields.null[field] ? NULL : DatumGetPointer(plan->fields.value[field]);
+}
+
+static void
+prepare_map(scan_plan *plan, const fc_kernel_map_header *header)
+{
 	fc_arena	arena = make_arena_in(plan->context,
 									  "the prepared kernel_map");
 
@@ -141,12 +145,9 @@ prepare_plan(scan_plan *plan)
 	int32		share = (f->null[PLAN_SHARE] ? 1
 						 : DatumGetInt32(f->value[PLAN_SHARE]));
 
-	if (!f->null[PLAN_ENCODER])
+	if (field_value(plan, PLAN_ENCODER) != NULL)
 	{
-		plan->encoder = prepare_encoder((const fc_encoder_header *)
-										DatumGetPointer(f->value
-														[PLAN_ENCODER]),
-										plan->context);
+		plan->encoder = prepare_encoder(field_value(plan, PLAN_ENCODER), plan->context);
 		keep_missing(plan->encoder);
 		plan->record.context = AllocSetContextCreate(plan->context,
 													 "fastclust columns",
@@ -160,19 +161,14 @@ prepare_plan(scan_plan *plan)
 		plan->observed = plan->encoder != NULL && strcmp(metric, "observed") == 0;
 		plan->metric = plan->observed ? FC_EUCLIDEAN : metric_of_options(metric);
 	}
-	if (!f->null[PLAN_SPEC])
-	{
-		plan->spec = (const fc_spec *) DatumGetPointer(f->value[PLAN_SPEC]);
+	plan->spec = field_value(plan, PLAN_SPEC);
+	if (plan->spec != NULL)
 		set_dim(plan, plan->spec->dim, "the sketch_spec");
-	}
-	if (!f->null[PLAN_DRIFT_SPEC])
-	{
-		plan->drift_spec = (const fc_drift_spec *)
-			DatumGetPointer(f->value[PLAN_DRIFT_SPEC]);
+	plan->drift_spec = field_value(plan, PLAN_DRIFT_SPEC);
+	if (plan->drift_spec != NULL)
 		set_dim(plan, plan->drift_spec->dim, "the drift_spec");
-	}
-	if (!f->null[PLAN_MAP])
-		prepare_map(plan);
+	if (field_value(plan, PLAN_MAP) != NULL)
+		prepare_map(plan, field_value(plan, PLAN_MAP));
 	if (!f->null[PLAN_WEIGHT_FACTOR])
 	{
 		plan->weight_factor = DatumGetFloat8(f->value[PLAN_WEIGHT_FACTOR]);

@@ -447,13 +447,7 @@ check_state(const void *bytes, size_t size)
 
 	if (size < offsetof(fc_step, kind) + sizeof(step->kind))
 		return FC_EFORMAT;
-	switch (step->kind)
-	{
-		case FC_STEP_SCAN:
-			return check_scan(bytes, size);
-		default:
-			return fc_step_check(bytes, size);
-	}
+	return step->kind == FC_STEP_SCAN ? check_scan(bytes, size) : fc_step_check(bytes, size);
 }
 
 static const value_type state_type = {"aggregate_state", check_state};
@@ -482,11 +476,7 @@ fastclust_state_combine(PG_FUNCTION_ARGS)
 						: state_argument(fcinfo, n, ANY_STATE));
 
 	aggregate_context(fcinfo);
-	switch (step == NULL ? 0 : step->kind)
-	{
-		case FC_STEP_SCAN:
-			return combine_packed(fcinfo);
-		default:
-			return fastclust_step_combine(fcinfo);
-	}
+	if (step != NULL && step->kind == FC_STEP_SCAN)
+		return combine_packed(fcinfo);
+	return fastclust_step_combine(fcinfo);
 }

@@ -329,14 +329,12 @@ set_null_moments(record_builder *row, const training *t,
 				 const fc_weighted_rows *sample, const group_fit *fit)
 {
 	double		moments[2];
-	bool		known = (t->source.group_by == NULL
-						 ? null_moments_of_rows(sample, t->spec, NULL_LAW_ROWS,
-												moments)
-						 : null_moments_of_rows(rescaled_rows(fit->rows, t->scaling,
-															  no_scaling),
-												t->spec, NULL_LAW_GROUP_ROWS, moments));
+	bool		grouped = t->source.group_by != NULL;
 
-	if (known)
+	if (grouped)
+		sample = rescaled_rows(fit->rows, t->scaling, no_scaling);
+	if (null_moments_of_rows(sample, t->spec, grouped ? NULL_LAW_GROUP_ROWS : NULL_LAW_ROWS,
+							 moments))
 		set_numbers(row, "null_moments", moments, 2);
 }
 

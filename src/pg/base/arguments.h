@@ -111,6 +111,8 @@ extern Oid	function_owner(Oid function);
 								 * numbers, bytes and arrays are written as
 								 * text, and read from it */
 #define FIX_CONDITION	8		/* settings for a condition on rows */
+#define FIX_SCAN		(FIX_READING | FIX_PATH)	/* settings for queries of
+													 * rows */
 #define FIX_ALL			(FIX_READING | FIX_PATH | FIX_OUTPUT)
 extern int	fix_settings(int kinds);
 

@@ -4,8 +4,8 @@
  * A condition is stored as text, because a node tree belongs to one server
  * version and contains OIDs that a dump does not restore. The text is written
  * and read under these settings, so that its meaning does not depend on the
- * session. SQL functions that run stored conditions have the relevant settings
- * in their own SET clauses.
+ * session. Functions in SQL that run stored conditions have the relevant
+ * settings in their own SET clauses.
  */
 #include "postgres.h"
 

@@ -72,8 +72,10 @@ fastclust_train(PG_FUNCTION_ARGS)
 	locked_model locked;
 	train_source source;
 	int32		version;
+	int			level;
 
 	SPI_connect();
+	level = fix_settings(FIX_SCAN);
 	require_argument(fcinfo, 5, "options");
 	options = read_train_options(PG_GETARG_JSONB_P(5), FOR_TRAIN);
 	if (!PG_ARGISNULL(3) && (k < 1 || k > FC_MAX_CLUSTERS))
@@ -101,6 +103,7 @@ fastclust_train(PG_FUNCTION_ARGS)
 	warn_ineffective_options(method, options, options);
 	version = run_training(fcinfo,
 						   begin_training(&locked, &source, k, method, options));
+	AtEOXact_GUC(true, level);
 	SPI_finish();
 	return Int32GetDatum(version);
 }
@@ -160,8 +163,10 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 	training   *t;
 	fc_operator_header *centroids;
 	int32		version;
+	int			level;
 
 	SPI_connect();
+	level = fix_settings(FIX_SCAN);
 	require_argument(fcinfo, 4, "options");
 	options = read_train_options(PG_GETARG_JSONB_P(4), FOR_TRAIN);
 	other = unknown_option(options, FOR_IMPORT);
@@ -182,6 +187,7 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 	t->imported = centroids;
 	t->note = "imported";
 	version = run_training(fcinfo, t);
+	AtEOXact_GUC(true, level);
 	SPI_finish();
 	return Int32GetDatum(version);
 }
@@ -320,8 +326,8 @@ live_for_retraining(const locked_model *locked, const stored_version *version,
 
 /*
  * Reads the options of the call, and resolves option relation by the caller's
- * search_path. Then sets a fixed search_path. AtEOXact_GUC with *level
- * restores the caller's search_path.
+ * search_path. Then sets the fixed settings of a scan. AtEOXact_GUC
+ * with *level restores the caller's.
  */
 static train_options *
 options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
@@ -339,7 +345,7 @@ options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
 		relation = query_datum("SELECT pg_catalog.to_regclass($1)", 1, &name, 0,
 							   &none);
 	}
-	*level = fix_settings(FIX_PATH);
+	*level = fix_settings(FIX_SCAN);
 	if (!none)
 		options->relation = relation_name(DatumGetObjectId(relation));
 	return options;
@@ -645,10 +651,12 @@ fastclust_choose_k(PG_FUNCTION_ARGS)
 	ArrayType  *columns;
 	bool vector;
 	feature_list features;
+	int			level;
 
 	fastclust_begin_rows(fcinfo);
 	require_argument(fcinfo, 3, "options");
 	SPI_connect();
+	level = fix_settings(FIX_SCAN);
 	options = read_train_options(PG_GETARG_JSONB_P(3), FOR_CHOOSE_K);
 	require_argument(fcinfo, 0, "relation");
 	require_argument(fcinfo, 2, "max_k");
@@ -662,6 +670,7 @@ fastclust_choose_k(PG_FUNCTION_ARGS)
 		choose_k_live(fcinfo, columns, vector);
 	else
 		choose_k_of_rows(fcinfo, &features, vector, options);
+	AtEOXact_GUC(true, level);
 	SPI_finish();
 	return (Datum) 0;
 }

@@ -11,6 +11,7 @@
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 
 #include "pg/base/options.h"
@@ -438,10 +439,13 @@ Datum
 fastclust_merge_clusters(PG_FUNCTION_ARGS)
 {
 	int32		made;
+	int			level;
 
 	SPI_connect();
+	level = fix_settings(FIX_SCAN);
 	require_argument(fcinfo, 1, "clusters");
 	made = merge_clusters(fcinfo, PG_GETARG_ARRAYTYPE_P(1));
+	AtEOXact_GUC(true, level);
 	SPI_finish();
 	return Int32GetDatum(made);
 }

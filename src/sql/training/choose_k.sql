@@ -6,9 +6,7 @@ CREATE FUNCTION fastclust.choose_k(relation regclass, features text, max_k integ
         OUT gain double precision, OUT stability double precision, OUT verdict text,
         OUT within integer, OUT reason text)
     RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_choose_k' LANGUAGE C
-    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
-    SET lc_monetary = 'C' SET quote_all_identifiers = off;
+    AS 'MODULE_PATHNAME', 'fastclust_choose_k' LANGUAGE C;
 COMMENT ON FUNCTION choose_k(regclass, text, integer, jsonb) IS
     'Suggests the number of clusters of a column of vectors or numbers, or of a list of columns. '
     'Returns a row for each number tried, with its cost and stability. The suggested row has a '
@@ -19,9 +17,7 @@ CREATE FUNCTION fastclust.choose_k(relation regclass, features name[], max_k int
         OUT gain double precision, OUT stability double precision, OUT verdict text,
         OUT within integer, OUT reason text)
     RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_choose_k' LANGUAGE C
-    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
-    SET lc_monetary = 'C' SET quote_all_identifiers = off;
+    AS 'MODULE_PATHNAME', 'fastclust_choose_k' LANGUAGE C;
 COMMENT ON FUNCTION choose_k(regclass, name[], integer, jsonb) IS
     'Suggests the number of clusters of columns of numbers, which are standardised unless the '
     'options say otherwise.';

@@ -1,15 +1,12 @@
 
 -- retrain: trains a new version on new rows; unchanged clusters keep their numbers
 
--- The functions below have no SET search_path. They use the caller's search_path to find the
--- relation in the options, and then set a fixed one.
+-- retrain and retrain_if_drifted use the caller's search_path to find the relation in the options.
 
 CREATE FUNCTION fastclust.retrain(model text, options jsonb DEFAULT '{}',
         sketch sketch DEFAULT NULL)
     RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_retrain' LANGUAGE C
-    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C'
-    SET quote_all_identifiers = off;
+    AS 'MODULE_PATHNAME', 'fastclust_retrain' LANGUAGE C;
 COMMENT ON FUNCTION fastclust.retrain IS
     'Trains a new version with the settings of the current one, which the options may change. '
     'With a sketch of new rows, uses only this sketch and the training sketch. Clusters that '
@@ -18,9 +15,7 @@ COMMENT ON FUNCTION fastclust.retrain IS
 CREATE FUNCTION fastclust.retrain_if_drifted(model text, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, options jsonb DEFAULT '{}')
     RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_retrain_if_drifted' LANGUAGE C
-    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C'
-    SET quote_all_identifiers = off;
+    AS 'MODULE_PATHNAME', 'fastclust_retrain_if_drifted' LANGUAGE C;
 COMMENT ON FUNCTION fastclust.retrain_if_drifted IS
     'Retrains a model if the p-value of drift is below the threshold and its effect is '
     'min_effect or more. Returns the new version, or NULL if it did not retrain. Logs each check '
@@ -28,9 +23,7 @@ COMMENT ON FUNCTION fastclust.retrain_if_drifted IS
 
 -- The polymorphic type makes the parser read an untyped literal as text[].
 CREATE FUNCTION fastclust.merge_clusters(model text, clusters anycompatiblearray) RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C
-    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
-    SET lc_monetary = 'C' SET quote_all_identifiers = off;
+    AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C;
 COMMENT ON FUNCTION fastclust.merge_clusters IS
     'Makes a version in which some clusters, given by number or by name, are merged at their '
     'mean. The merged cluster has the number and the name of the largest one; the others keep '

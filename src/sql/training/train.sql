@@ -6,18 +6,14 @@
 CREATE FUNCTION fastclust.train(model text, relation regclass, features text,
         k integer DEFAULT NULL, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
     RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C
-    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
-    SET lc_monetary = 'C' SET quote_all_identifiers = off;
+    AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C;
 COMMENT ON FUNCTION train(text, regclass, text, integer, text, jsonb) IS
     'Trains a model on a column of vectors or numbers, or on a list of columns. Returns the '
     'number of the new version, which predict uses once the transaction commits.';
 CREATE FUNCTION fastclust.train(model text, relation regclass, features name[],
         k integer DEFAULT NULL, method text DEFAULT 'auto', options jsonb DEFAULT '{}')
     RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C
-    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
-    SET lc_monetary = 'C' SET quote_all_identifiers = off;
+    AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C;
 COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb) IS
     'Trains a model on columns of numbers, which are standardised unless the options say '
     'otherwise. Returns the number of the new version.';
@@ -25,36 +21,28 @@ COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb) IS
 CREATE FUNCTION fastclust.import_model(model text, relation regclass, features text,
         centroids float8[], options jsonb DEFAULT '{}')
     RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C
-    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
-    SET lc_monetary = 'C' SET quote_all_identifiers = off;
+    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C;
 COMMENT ON FUNCTION import_model(text, regclass, text, float8[], jsonb) IS
     'Makes a version of a model with the given centroids and returns its number. The rows of the '
     'relation supply sizes, spreads, and the statistics that drift compares.';
 CREATE FUNCTION fastclust.import_model(model text, relation regclass, features text,
         centroids fastop, options jsonb DEFAULT '{}')
     RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C
-    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
-    SET lc_monetary = 'C' SET quote_all_identifiers = off;
+    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C;
 COMMENT ON FUNCTION import_model(text, regclass, text, fastop, jsonb) IS
     'Makes a version of a model with the given centroids and returns its number. The rows of the '
     'relation supply sizes, spreads, and the statistics that drift compares.';
 CREATE FUNCTION fastclust.import_model(model text, relation regclass, features name[],
         centroids float8[], options jsonb DEFAULT '{}')
     RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C
-    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
-    SET lc_monetary = 'C' SET quote_all_identifiers = off;
+    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C;
 COMMENT ON FUNCTION import_model(text, regclass, name[], float8[], jsonb) IS
     'Makes a version of a model with the given centroids and returns its number. The rows of the '
     'relation supply sizes, spreads, and the statistics that drift compares.';
 CREATE FUNCTION fastclust.import_model(model text, relation regclass, features name[],
         centroids fastop, options jsonb DEFAULT '{}')
     RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C
-    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
-    SET lc_monetary = 'C' SET quote_all_identifiers = off;
+    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C;
 COMMENT ON FUNCTION import_model(text, regclass, name[], fastop, jsonb) IS
     'Makes a version of a model with the given centroids and returns its number. The rows of the '
     'relation supply sizes, spreads, and the statistics that drift compares.';

@@ -135,25 +135,6 @@ list_columns(const fc_drift_sides *sides, const fc_drift_tests *tests,
 	}
 }
 
-static fc_drift_move
-move_of_table(const fc_two_by_two *table)
-{
-	fc_drift_move move = {
-		.column = table->column,
-		.other = table->other,
-		.nulls = table->nulls,
-		.log_p = table->log_p,
-		.shift = NAN,
-		.spread = NAN
-	};
-
-	for (int side = 0; side < 2; side++)
-		move.share[side] = table->nulls
-			? table->count[side] / table->rows[side]
-			: NAN;
-	return move;
-}
-
 /*
  * Appends a move for each table whose p-value is below exp(limit). log_tests
  * is added to the logarithms of the p-values. Stops at `max` moves in all. A
@@ -176,8 +157,19 @@ take_moves(const fc_table_list *tables,
 				moves[j].nulls == table->nulls;
 		if (again || *count == max)
 			continue;
-		moves[*count] = move_of_table(table);
-		moves[(*count)++].log_p += log_tests;
+		moves[(*count)++] = (fc_drift_move)
+		{
+			.column = table->column,
+				.other = table->other,
+				.nulls = table->nulls,
+				.share =
+			{
+				table->count[0] / table->rows[0], table->count[1] / table->rows[1]
+			},
+				.log_p = table->log_p + log_tests,
+				.shift = NAN,
+				.spread = NAN
+		};
 	}
 }
 

@@ -166,7 +166,7 @@ typedef struct fc_drift_move
 								 * `column` is the last dimension of the
 								 * column of the table */
 	double		share[2];		/* share of NULLs among the training rows and
-								 * among the new rows; NaN unless `nulls` */
+								 * among the new rows; ignored unless `nulls` */
 	double		log_p;			/* logarithm of F T p / w (see the top of this
 								 * file), where p is the p-value of the
 								 * strongest test; may be above 0 */

@@ -93,7 +93,7 @@ typedef struct served_model
 
 /*
  * Conditions under which cached models are valid: one user, snapshot and epoch
- * (model_cache.c).
+ * (model_cache.c). They are compared as bytes, so the struct has no padding.
  */
 typedef struct model_validity
 {

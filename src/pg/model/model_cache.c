@@ -608,12 +608,9 @@ model_validity_now(void)
 bool
 model_validity_holds(const model_validity *valid)
 {
-	Snapshot	snapshot = GetActiveSnapshot();
+	model_validity now = model_validity_now();
 
-	return valid->epoch == epoch && valid->user == GetUserId() &&
-		valid->curcid == snapshot->curcid && valid->xmin == snapshot->xmin &&
-		valid->xmax == snapshot->xmax && valid->xcnt == snapshot->xcnt &&
-		valid->subxcnt == snapshot->subxcnt;
+	return memcmp(valid, &now, sizeof(now)) == 0;
 }
 
 static text *

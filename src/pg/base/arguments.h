@@ -116,6 +116,9 @@ extern Oid	function_owner(Oid function);
 #define FIX_ALL			(FIX_READING | FIX_PATH | FIX_OUTPUT)
 extern int	fix_settings(int kinds);
 
+/* Changes a setting until AtEOXact_GUC of the current nest level. */
+extern void set_in_level(const char *name, const char *value);
+
 /*
  * Raises an error if the caller gave the argument and it is NULL. If a sketch
  * is omitted, these functions read the table, which a caller who passes a

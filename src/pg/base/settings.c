@@ -13,6 +13,13 @@
 
 #include "pg/base/arguments.h"
 
+void
+set_in_level(const char *name, const char *value)
+{
+	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+							 false);
+}
+
 int
 fix_settings(int kinds)
 {
@@ -43,8 +50,6 @@ fix_settings(int kinds)
 		if ((settings[i].kinds & kinds) != 0 &&
 			strcmp(GetConfigOption(settings[i].name, false, false),
 				   settings[i].value) != 0)
-			(void) set_config_option(settings[i].name, settings[i].value,
-									 PGC_USERSET, PGC_S_SESSION,
-									 GUC_ACTION_SAVE, true, 0, false);
+			set_in_level(settings[i].name, settings[i].value);
 	return level;
 }

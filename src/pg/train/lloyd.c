@@ -255,8 +255,7 @@ scan_groups(const training *t, group_fit *fits, const int *active, int count,
 														 type_of_name("fastop"),
 														 -1, false,
 														 TYPALIGN_DOUBLE));
-	set_config_option("enable_nestloop", "off", PGC_USERSET, PGC_S_SESSION,
-					  GUC_ACTION_SAVE, true, 0, false);
+	set_in_level("enable_nestloop", "off");
 	run_query(groups_text(t, (Size) count, partial), lengthof(arguments), arguments,
 			  QUERY_PARALLEL | QUERY_CONSTANTS);
 	AtEOXact_GUC(false, nest);

@@ -12,6 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/progress.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
@@ -187,10 +188,8 @@ set_hashing(void)
 
 	snprintf(memory, sizeof(memory), "%dkB",
 			 Max(65536, fastclust_memory_budget / 4));
-	set_config_option("work_mem", memory, PGC_USERSET, PGC_S_SESSION,
-					  GUC_ACTION_SAVE, true, 0, false);
-	set_config_option("enable_sort", "off", PGC_USERSET, PGC_S_SESSION,
-					  GUC_ACTION_SAVE, true, 0, false);
+	set_in_level("work_mem", memory);
+	set_in_level("enable_sort", "off");
 }
 
 int
@@ -202,8 +201,7 @@ enter_grouping(const training *t, bool sparse)
 		return nest;
 	set_hashing();
 	if (sparse)
-		set_config_option("max_parallel_workers_per_gather", "0", PGC_USERSET,
-						  PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+		set_in_level("max_parallel_workers_per_gather", "0");
 	return nest;
 }
 

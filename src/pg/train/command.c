@@ -509,6 +509,7 @@ fastclust_retrain_if_drifted(PG_FUNCTION_ARGS)
 	stored_version version;
 	Datum		live;
 	training   *t = NULL;
+	const char *relation;
 	bool		quiet;
 	record_builder check;
 	int32		made = 0;
@@ -523,15 +524,13 @@ fastclust_retrain_if_drifted(PG_FUNCTION_ARGS)
 	live = live_for_retraining(&locked, &version, options);
 	if (live == 0)
 		t = begin_retraining(&locked, &version, options);
+	relation = t != NULL ? t->source.relation : version.relation;
 	check = begin_record("drift_checks", (Datum) 0);
-	set_text(&check, "relation",
-			 live != 0 ? version.relation : t->source.relation);
+	set_text(&check, "relation", relation);
 	quiet = t != NULL
 		? t->options->quiet
 		: read_train_options(next_options(&version, options), FOR_TRAIN)->quiet;
-	if (strcmp(check_drift(fcinfo, &version,
-						   live != 0 ? version.relation : t->source.relation,
-						   live, options, quiet, &check),
+	if (strcmp(check_drift(fcinfo, &version, relation, live, options, quiet, &check),
 			   "drifted") == 0)
 	{
 		made = live != 0 ? retrain_live(&locked, &version, live, options)
@@ -574,14 +573,14 @@ choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 		{"jsonb", PG_GETARG_DATUM(3)}
 	};
 
-	run_query("SELECT c.* FROM choose_k_live($1, $2, $3, $4, $5) c",
+	run_query("SELECT c.*, NULL::integer, NULL::text FROM choose_k_live($1, $2, $3, $4, $5) c",
 			  lengthof(arguments), arguments, 0);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		Datum		values[7] = {0};
-		bool		nulls[7] = {false, false, false, false, false, true, true};
+		Datum		values[7];
+		bool		nulls[7];
 
-		for (int j = 0; j < 5; j++)
+		for (int j = 0; j < lengthof(values); j++)
 			values[j] = query_value(i, j + 1, &nulls[j]);
 		put_row(fcinfo, values, nulls);
 	}

@@ -166,10 +166,9 @@ call_of(const char *function, const train_source *source,
 	const char *model = quote_literal_cstr(version->model);
 
 	if (source->is_vector)
-		return psprintf("%s(%s, %s%s%s)", function, model, source->raw,
-						source->group_by != NULL ? ", " : "",
+		return psprintf("%s(%s, %s%s)", function, model, source->raw,
 						source->group_by != NULL
-						? row_column(source->group_by)
+						? psprintf(", %s", row_column(source->group_by))
 						: "");
 	if (!takes_list(source, version))
 		return psprintf("%s(%s, t.*)", function, model);
@@ -236,13 +235,12 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 	SPI_connect();
 	open_source(&source, relation, &version.features, version.is_vector,
 				version.options->group_by);
-	columns = psprintf("%s, %s AS cluster%s%s%s",
-					   listed("t", keys.names, keys.count),
+	columns = psprintf("%s, %s AS cluster%s", listed("t", keys.names, keys.count),
 					   call_of("predict", &source, &version),
-					   distance ? ", " : "",
-					   distance ? call_of("predict_distance", &source, &version)
-					   : "",
-					   distance ? " AS distance" : "");
+					   distance
+					   ? psprintf(", %s AS distance",
+								  call_of("predict_distance", &source, &version))
+					   : "");
 	rows = psprintf("FROM %s t WHERE %s", source.relation,
 					where == NULL ? "true"
 					: resolved_condition(relation, where, NULL));

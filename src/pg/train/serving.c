@@ -103,9 +103,7 @@ read_serving(training *t)
 		found->op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(value[1]);
 		found->scaling.center = null[2] ? NULL : float_values(value[2]);
 		found->scaling.scale = null[3] ? NULL : float_values(value[3]);
-		found->map = null[4]
-			? NULL
-			: (fc_kernel_map_header *) PG_DETOAST_DATUM_COPY(value[4]);
+		found->map = copied_value(DatumGetPointer(value[4]));
 		found->cosine = !null[5] && DatumGetBool(value[5]);
 		found->identities = (int64 *) ARR_DATA_PTR(DatumGetArrayTypePCopy(value[8]));
 		if (!DatumGetBool(value[9]) || row_length(found) != t->dim ||

@@ -126,7 +126,7 @@ select_rows(const train_source *source, const char *columns, const char *group,
 static char *
 scan_call(const train_source *source, bool keyed)
 {
-	return psprintf("%s(%s, %s, %s%s%s)",
+	return psprintf("%s(%s, %s, %s%s)",
 					sums_on_shards(source) ? "fastclust_internal.sum"
 					: "scan_agg",
 					source->planned
@@ -134,8 +134,7 @@ scan_call(const train_source *source, bool keyed)
 							   group_key(source))
 					: "$1",
 					keyed ? row_key(source) : "NULL",
-					source->weight != NULL ? source->weight : "",
-					source->weight != NULL ? ", " : "",
+					source->weight != NULL ? psprintf("%s, ", source->weight) : "",
 					source->is_vector ? source->raw
 					: source->feature_count > MAX_CELLS
 					? "t.*"

@@ -39,28 +39,28 @@ make_value(uint8_t *bytes, size_t capacity, unsigned int seed)
 	*header = (fc_encoder_header) {.version = FC_ENCODER_VERSION,.rows = 10,.skipped = seed >> 5 & 1,.columns = (uint32_t) columns,
 		.features = (uint32_t) features,.dim = (uint32_t) dim,.categories = 3,.text_bytes = (uint32_t) text + 12};
 	for (size_t i = 0; i < columns; i++)
-		column[i] = (fc_encoder_column) {starts[i], lengths[i], first[i], i == 2 ? 2 : 1};
+		column[i] = (fc_encoder_column) {{starts[i], lengths[i]}, first[i], i == 2 ? 2 : 1};
 	feature[0] = (fc_encoder_feature) {.kind = (uint8_t) (seed >> 6) % 5,.width = 1,.weight = 1};
 	feature[1] = (fc_encoder_feature) {.column = 1,.kind = FC_FEATURE_CATEGORY,.first = 1,.width = 2u + other + missing,.categories = 2,
-		.other = other,.missing = missing,.type_length = 1,.collation_length = 2,.weight = 2,.nulls_seen = 3};
+		.other = other,.missing = missing,.type.length = 1,.collation.length = 2,.weight = 2,.nulls_seen = 3};
 	feature[2] = (fc_encoder_feature) {.column = 2,.first = feature[1].first + feature[1].width,.width = 1,.first_category = 2,
-		.path_length = 3,.log = 1,.weight = 1};
+		.path.length = 3,.log = 1,.weight = 1};
 	feature[3] = (fc_encoder_feature) {.column = 2,.first = feature[2].first + 1,.width = 1,.first_category = 2,.categories = 1,
-		.kind = FC_FEATURE_CATEGORY,.path_length = 1,.nulls = (uint8_t) (seed >> 8) % 3,.weight = 1};
+		.kind = FC_FEATURE_CATEGORY,.path.length = 1,.nulls = (uint8_t) (seed >> 8) % 3,.weight = 1};
 	if (vector)
 		feature[4] = (fc_encoder_feature) {.column = 3,.first = feature[3].first + 1,.width = (uint32_t) width,.first_category = 3,
 			.kind = FC_FEATURE_VECTOR,.scaling = FC_SCALING_NONE,.weight = 1};
 	for (size_t i = 0; i < features; i++)
 	{
-		feature[i].path_start = (uint32_t) text + (i < 3 ? 0 : i == 3 ? 3 : 4);
-		feature[i].type_start = (uint32_t) text + (i < 2 ? 4 : 7);
-		feature[i].collation_start = (uint32_t) text + (i < 1 ? 4 : i < 2 ? 5 : 7);
+		feature[i].path.start = (uint32_t) text + (i < 3 ? 0 : i == 3 ? 3 : 4);
+		feature[i].type.start = (uint32_t) text + (i < 2 ? 4 : 7);
+		feature[i].collation.start = (uint32_t) text + (i < 1 ? 4 : i < 2 ? 5 : 7);
 	}
 	for (size_t i = 0; i < 3 * dim; i++)
 		numbers[i] = 1 + (double) i;
-	category[0] = (fc_encoder_category) {(uint32_t) text + 7, 2, 4};
-	category[1] = (fc_encoder_category) {(uint32_t) text + 9, 2, 3};
-	category[2] = (fc_encoder_category) {(uint32_t) text + 11, 1, 10};
+	category[0] = (fc_encoder_category) {{(uint32_t) text + 7, 2}, 4};
+	category[1] = (fc_encoder_category) {{(uint32_t) text + 9, 2}, 3};
+	category[2] = (fc_encoder_category) {{(uint32_t) text + 11, 1}, 10};
 	memcpy(category + 3, words, text);
 	memcpy((char *) (category + 3) + text, words + 20, 12);
 	fc_encoder_digest(header, size, header->digest);

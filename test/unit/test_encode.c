@@ -428,9 +428,9 @@ learn_rows(fc_learner learners[FEATURES], bool backwards)
 static fc_encoder_header *
 encoder_of(const fc_learner learners[FEATURES], size_t *size)
 {
-	static const fc_feature_name names[FEATURES] = {{.name = "age",.name_length = 3}, {.name = "money",.name_length = 5},
-	{.name = "country",.name_length = 7,.type = "public.citext",.type_length = 13,.collation = "c",.collation_length = 1},
-	{.name = "flag",.name_length = 4}, {.name = "point",.name_length = 5}, {.name = "props",.name_length = 5,.path = "a.b",.path_length = 3}};
+	static const fc_feature_name names[FEATURES] = {{.name = "age"}, {.name = "money"},
+	{.name = "country",.type = "public.citext",.collation = "c"},
+	{.name = "flag"}, {.name = "point"}, {.name = "props",.path = "a.b"}};
 	fc_sample	sample = {learners, names, FEATURES, ROWS, 0};
 	fc_arena	choose = unit_arena();
 	fc_encoder_choice choice;
@@ -617,9 +617,9 @@ test_indicators(void)
 	for (size_t f = 0; f < FEATURES; f++)
 		for (uint32_t j = 0; j < encoder.feature[f].categories; j++)
 		{
-			const fc_encoder_category *category = &encoder.category[encoder.feature[f].first_category + j];
+			fc_encoder_text category = fc_category(&encoder, &encoder.feature[f], j)->text;
 
-			equal[encoder.feature[f].first_category + j] = fc_find_category(&plain, f, encoder.text + category->start, category->length);
+			equal[encoder.feature[f].first_category + j] = fc_find_category(&plain, f, encoder.text + category.start, category.length);
 		}
 	fc_encoder_renew(flagged, flagged_size, header, equal, renewed);
 	CHECK(memcmp(renewed, flagged, flagged_size) == 0, "renewing changes the encoder");
@@ -629,7 +629,7 @@ test_indicators(void)
 	fc_encoder_view(renewed, &again);
 	CHECK(again.category[0].count == plain.category[1].count && again.category[1].count == 0, "categories are not renewed by the equal ones");
 	CHECK(fc_encoder_check(renewed, flagged_size) == FC_OK, "a renewed encoder is refused");
-	((fc_encoder_feature *) &again.feature[COUNTRY])->collation_length = 0;
+	((fc_encoder_feature *) &again.feature[COUNTRY])->collation.length = 0;
 	CHECK(!fc_encoder_is_alike(&again, &plain), "encoders with other types of categories are alike");
 	((fc_encoder_feature *) &encoder.feature[COUNTRY])->missing = 0;
 	fc_encoder_digest(flagged, flagged_size, flagged->digest);
@@ -643,7 +643,7 @@ test_indicators(void)
 static void
 test_single_vector(void)
 {
-	static const fc_feature_name name = {.name = "x",.name_length = 1};
+	static const fc_feature_name name = {.name = "x"};
 	fc_learner	learners[FEATURES];
 
 	start_learners(learners, FC_NULLS_IMPUTE);
@@ -786,7 +786,7 @@ test_damage(void)
 static void
 test_cyclic(void)
 {
-	static const fc_feature_name names[2] = {{.name = "hour",.name_length = 4}, {.name = "at",.name_length = 2,.type = "Europe/Berlin",.type_length = 13}};
+	static const fc_feature_name names[2] = {{.name = "hour"}, {.name = "at",.type = "Europe/Berlin"}};
 	fc_learner	learners[2];
 	fc_sample	sample = {learners, names, 2, 1000, 0};
 	fc_arena	arena = unit_arena();

@@ -132,12 +132,9 @@ fc_encoder_prepare(fc_encoder *encoder, void *memory)
 		};
 		for (uint32_t j = 0; j < feature->categories; j++)
 		{
-			const fc_encoder_category
-					   *category = (&encoder->category[feature->first_category + j]);
-			uint32_t	at = ((uint32_t) fc_hash_bytes(0,
-													   encoder->text +
-													   category->start,
-													   category->length));
+			fc_encoder_text category = fc_category(encoder, feature, j)->text;
+			uint32_t	at = (uint32_t) fc_hash_bytes(0, encoder->text +category.start,
+													  category.length);
 
 			while (slot[first + (at & (slots - 1))] != 0)
 				at++;
@@ -160,13 +157,13 @@ fc_find_category(const fc_encoder *encoder, size_t i, const char *text,
 	for (uint32_t at = (uint32_t) fc_hash_bytes(0, text, length);; at++)
 	{
 		uint32_t	found = slot[at & mask];
-		const fc_encoder_category *category;
+		fc_encoder_text category;
 
 		if (found == 0)
 			return feature->categories;
-		category = &encoder->category[feature->first_category + found - 1];
-		if (category->length == length &&
-			memcmp(encoder->text +category->start, text, length) == 0)
+		category = fc_category(encoder, feature, found - 1)->text;
+		if (category.length == length &&
+			memcmp(encoder->text +category.start, text, length) == 0)
 			return found - 1;
 	}
 }
@@ -303,23 +300,22 @@ sizes_fit(const fc_encoder_header *header, size_t size)
  * previous piece ended, is too long, or contains a byte 0.
  */
 static bool
-takes_text(walk *at, size_t start, size_t length)
+takes_text(walk *at, fc_encoder_text text)
 {
-	if (start != at->text ||length > at->text_bytes - at->text ||
-		memchr(at->encoder->text +start, 0, length) != NULL)
+	if (text.start != at->text ||text.length > at->text_bytes - at->text ||
+		memchr(at->encoder->text +text.start, 0, text.length) != NULL)
 		return false;
-	at->text +=length;
+	at->text +=text.length;
 	return true;
 }
 
 static int
-compare_texts(const walk *at, size_t a, size_t a_length, size_t b,
-			  size_t b_length)
+compare_texts(const walk *at, fc_encoder_text a, fc_encoder_text b)
 {
-	size_t		shorter = a_length < b_length ? a_length : b_length;
-	int			order = memcmp(at->encoder->text +a, at->encoder->text +b, shorter);
+	int			order = memcmp(at->encoder->text +a.start, at->encoder->text +b.start,
+							   smaller(a.length, b.length));
 
-	return order != 0 ? order : a_length < b_length ? -1 : a_length > b_length;
+	return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
 }
 
 static bool
@@ -331,17 +327,14 @@ columns_fit(walk *at)
 	{
 		const fc_encoder_column *column = &encoder->column[i];
 
-		if (column->name_length == 0 ||
-			!takes_text(at, column->name_start, column->name_length) ||
+		if (column->name.length == 0 || !takes_text(at, column->name) ||
 			column->first_feature != at->features || column->features < 1 ||
 			column->features > encoder->features - at->features)
 			return false;
 		at->features += column->features;
 		fc_check();
 		for (size_t j = 0; j < i; j++)
-			if (compare_texts(at, encoder->column[j].name_start,
-							  encoder->column[j].name_length,
-							  column->name_start, column->name_length) == 0)
+			if (compare_texts(at, encoder->column[j].name, column->name) == 0)
 				return false;
 	}
 	return at->features == encoder->features;
@@ -357,18 +350,23 @@ path_fits(walk *at, const fc_encoder_feature *feature, size_t first,
 {
 	const fc_encoder_feature *other = at->encoder->feature + first;
 
-	if (feature->path_length > 0
+	if (feature->path.length > 0
 		? feature->kind > FC_FEATURE_BOOLEAN &&
 		feature->kind != FC_FEATURE_CATEGORY
 		: at->encoder->column[feature->column].features != 1)
 		return false;
-	if (!takes_text(at, feature->path_start, feature->path_length))
+	if (!takes_text(at, feature->path))
 		return false;
 	for (; other < at->encoder->feature + number; other++)
-		if (compare_texts(at, other->path_start, other->path_length,
-						  feature->path_start, feature->path_length) == 0)
+		if (compare_texts(at, other->path, feature->path) == 0)
 			return false;
 	return true;
+}
+
+bool
+fc_has_log(fc_feature_kind kind)
+{
+	return kind == FC_FEATURE_NUMBER || kind == FC_FEATURE_INTERVAL;
 }
 
 bool
@@ -406,8 +404,7 @@ settings_fit(const fc_encoder *encoder, const fc_encoder_feature *feature)
 		feature->scaling < FC_SCALING_DEFAULT &&
 		feature->nulls <= FC_NULLS_ERROR && feature->other <= 1 &&
 		feature->missing <= 1 &&
-		(!feature->log || feature->kind == FC_FEATURE_NUMBER ||
-		 feature->kind == FC_FEATURE_INTERVAL) && cycle_fits(feature) &&
+		(!feature->log || fc_has_log((fc_feature_kind) feature->kind)) && cycle_fits(feature) &&
 		fc_zero_padding((const char *) feature->padding,
 						(const char *) &feature->period) &&
 		feature->weight >= FC_MIN_COLUMN_WEIGHT &&
@@ -422,24 +419,21 @@ settings_fit(const fc_encoder *encoder, const fc_encoder_feature *feature)
 static bool
 dimensions_fit(walk *at, const fc_encoder_feature *feature)
 {
-	size_t		width = (feature->kind == FC_FEATURE_CATEGORY
-						 ? (size_t) feature->categories + feature->other +
-						 feature->missing
-						 : feature->kind == FC_FEATURE_VECTOR
-						 ? feature->width
-						 : (feature->cycle != FC_CYCLE_NONE ? 2 : 1) +
-						 (size_t) feature->missing);
+	size_t		values = (feature->kind == FC_FEATURE_CATEGORY
+						  ? (size_t) feature->categories + feature->other
+						  : feature->kind == FC_FEATURE_VECTOR
+						  ? larger(fc_feature_values(feature), 1)
+						  : (size_t) 1 + (feature->cycle != FC_CYCLE_NONE));
 
-	if (feature->first != at->dim || feature->width != width || width < 1 ||
-		width > at->encoder->dim - at->dim ||
-		(feature->kind == FC_FEATURE_VECTOR &&
-		 fc_feature_values(feature) < 1) ||
+	if (feature->first != at->dim || feature->width < 1 ||
+		feature->width != values + feature->missing ||
+		feature->width > at->encoder->dim - at->dim ||
 		feature->first_category != at->categories ||
 		feature->categories > at->encoder->categories - at->categories ||
 		(feature->kind != FC_FEATURE_CATEGORY &&
 		 (feature->categories != 0 || feature->other)))
 		return false;
-	at->dim += width;
+	at->dim += feature->width;
 	at->categories += feature->categories;
 	return true;
 }
@@ -476,17 +470,14 @@ types_fit(walk *at)
 	for (size_t i = 0; i < at->encoder->features; i++)
 	{
 		const fc_encoder_feature *feature = &at->encoder->feature[i];
-		bool		typed = feature->type_length > 0;
-
+		bool		typed = feature->type.length > 0;
 		bool		zoned = (feature->kind == FC_FEATURE_TIMESTAMP &&
 							 feature->cycle != FC_CYCLE_NONE);
 
-		if ((typed && !zoned && (feature->kind != FC_FEATURE_CATEGORY ||
-								 feature->path_length > 0)) ||
-			((!typed || zoned) && feature->collation_length > 0) ||
-			!takes_text(at, feature->type_start, feature->type_length) ||
-			!takes_text(at, feature->collation_start,
-						feature->collation_length))
+		if ((typed && !zoned &&
+			 (feature->kind != FC_FEATURE_CATEGORY || feature->path.length > 0)) ||
+			((!typed || zoned) && feature->collation.length > 0) ||
+			!takes_text(at, feature->type) || !takes_text(at, feature->collation))
 			return false;
 	}
 	return true;
@@ -500,15 +491,11 @@ categories_fit(walk *at)
 	for (size_t i = 0; i < encoder->features; i++)
 		for (size_t j = 0; j < encoder->feature[i].categories; j++)
 		{
-			const fc_encoder_category *category = (&encoder
-												   ->category[encoder->feature[i].first_category +
-															  j]);
+			const fc_encoder_category *category = fc_category(encoder, &encoder->feature[i], j);
 
 			if (category->count < 0 || category->count > encoder->rows ||
-				!takes_text(at, category->start, category->length) ||
-				(j > 0 &&
-				 compare_texts(at, category[-1].start, category[-1].length,
-							   category->start, category->length) >= 0))
+				!takes_text(at, category->text) ||
+				(j > 0 && compare_texts(at, category[-1].text, category->text) >= 0))
 				return false;
 		}
 	return at->text == at->text_bytes;

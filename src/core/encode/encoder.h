@@ -110,10 +110,16 @@ typedef struct fc_encoder_header
 	uint32_t	padding2;		/* always 0 */
 } fc_encoder_header;
 
+/* A piece of the encoder's text. */
+typedef struct fc_encoder_text
+{
+	uint32_t	start;			/* offset in the text */
+	uint32_t	length;			/* length in bytes */
+} fc_encoder_text;
+
 typedef struct fc_encoder_column
 {
-	uint32_t	name_start;		/* offset of the name in the text */
-	uint32_t	name_length;
+	fc_encoder_text name;
 	uint32_t	first_feature;
 	uint32_t	features;		/* number of features; 1 unless they are jsonb
 								 * paths */
@@ -122,9 +128,7 @@ typedef struct fc_encoder_column
 typedef struct fc_encoder_feature
 {
 	uint32_t	column;
-	uint32_t	path_start;
-	uint32_t	path_length;	/* length of the path in bytes; 0: the feature
-								 * is the column itself */
+	fc_encoder_text path;		/* length 0: the feature is the column itself */
 	uint32_t	first;			/* index of its first dimension */
 
 	/*
@@ -136,14 +140,12 @@ typedef struct fc_encoder_feature
 	uint32_t	categories;
 
 	/*
-	 * offset of the name of the type whose equality finds categories, or of
-	 * the time zone of a cyclic timestamp with time zone
+	 * name of the type whose equality finds categories, or of the time zone
+	 * of a cyclic timestamp with time zone. Length 0: categories are found by
+	 * their texts; no time zone
 	 */
-	uint32_t	type_start;
-	uint32_t	type_length;	/* 0: categories are found by their texts; no
-								 * time zone */
-	uint32_t	collation_start;	/* offset of the name of the collation */
-	uint32_t	collation_length;	/* 0: the type has no collation */
+	fc_encoder_text type;
+	fc_encoder_text collation;	/* length 0: the type has no collation */
 	uint8_t		kind;
 	uint8_t		log;
 	uint8_t		scaling;
@@ -164,8 +166,7 @@ typedef struct fc_encoder_feature
 
 typedef struct fc_encoder_category
 {
-	uint32_t	start;			/* offset of the category in the text */
-	uint32_t	length;
+	fc_encoder_text text;
 	int64_t		count;			/* number of rows of the sample in the
 								 * category */
 } fc_encoder_category;
@@ -199,7 +200,8 @@ typedef struct fc_encoder
 								 * feature, plus 1; 0: empty */
 } fc_encoder;
 
-/* Returns true if a feature of this kind can have this cycle. */
+/* Return true if a feature of this kind can have a logarithm, or this cycle. */
+bool		fc_has_log(fc_feature_kind kind);
 bool		fc_has_cycle(fc_feature_kind kind, fc_cycle cycle);
 
 /*
@@ -210,6 +212,13 @@ static inline size_t
 fc_feature_values(const fc_encoder_feature *feature)
 {
 	return feature->width - feature->missing;
+}
+
+/* Returns a category of a feature. */
+static inline const fc_encoder_category *
+fc_category(const fc_encoder *encoder, const fc_encoder_feature *feature, size_t place)
+{
+	return &encoder->category[feature->first_category + place];
 }
 
 /*
@@ -264,12 +273,11 @@ bool		fc_encoder_is_scaled(const fc_encoder *encoder);
 
 /*
  * Writes the encoder of a single column of vectors. center and scale each have
- * d values or are NULL. The result takes fc_encoder_size(1, 1, d, 0, length)
- * bytes.
+ * d values or are NULL. The result takes fc_encoder_size(1, 1, d, 0,
+ * strlen(name)) bytes.
  */
-void		fc_encoder_of_vector(const char *name, size_t length, size_t d,
-								 const double *center, const double *scale,
-								 fc_encoder_header *header);
+void		fc_encoder_of_vector(const char *name, size_t d, const double *center,
+								 const double *scale, fc_encoder_header *header);
 
 /*
  * Returns true if both encoders have the same features, encoded in the same

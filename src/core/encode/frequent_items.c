@@ -85,7 +85,7 @@ add_to_sketch(fc_frequent_items *frequent, uint64_t key, int64_t count)
 int64_t
 fc_frequent_count(const fc_frequent_items *frequent, size_t slot)
 {
-	return frequent->sketch == NULL
+	return frequent->sketch == NULL || frequent->entry[slot].count == 0
 		? frequent->entry[slot].count
 		: sketched_count(frequent, frequent->entry[slot].key);
 }
@@ -298,8 +298,7 @@ fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory)
 	{
 		const fc_frequent_item *entry = &from.entry[i];
 
-		if (entry->count > 0 &&
-			(!over || !from.texts || fc_frequent_count(&from, i) >= min))
+		if (entry->count > 0 && fc_frequent_count(&from, i) >= min)
 			count_value(frequent, entry->key >> rounding, from.text +entry->start,
 						entry->length, entry->count);
 	}
@@ -415,9 +414,7 @@ range_of_counts(const fc_frequent_items *frequent, int64_t low, int64_t high)
 	fc_check();
 	for (size_t i = 0; i < frequent->slots; i++)
 	{
-		int64_t		count = (frequent->entry[i].count > 0
-							 ? fc_frequent_count(frequent, i)
-							 : 0);
+		int64_t		count = fc_frequent_count(frequent, i);
 
 		if (count == 0 || count < low || count > high)
 			continue;
@@ -537,15 +534,13 @@ fc_most_frequent(const fc_frequent_items *frequent, size_t max,
 					   : 1);
 	text_choice choice = {min, INT64_MAX, max};
 	size_t		above = 0;
-	size_t		n;
+	size_t		n = 0;
 
 	if (range_of_counts(frequent, min, INT64_MAX).texts > (double) max)
 		choice = unbiased_choice(frequent, min, max);
 	for (size_t i = 0; i < frequent->slots; i++)
-		if (frequent->entry[i].count > 0 &&
-			fc_frequent_count(frequent, i) > choice.high)
+		if (fc_frequent_count(frequent, i) > choice.high)
 			chosen[above++] = (uint32_t) i;
-	n = 0;
 	for (size_t i = 0; i < frequent->slots; i++)
 		if (frequent->entry[i].count > 0 &&
 			fc_frequent_count(frequent, i) >= choice.low &&

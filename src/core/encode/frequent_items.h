@@ -143,8 +143,8 @@ void		fc_frequent_quantiles(const fc_frequent_items *frequent, const double *sha
 								  size_t count, fc_arena *arena, double *values);
 
 /*
- * Returns the number of rows with the text in a slot; an upper bound if
- * there is a sketch.
+ * Returns the number of rows with the text in a slot, 0 for an empty slot; an
+ * upper bound if there is a sketch.
  */
 int64_t		fc_frequent_count(const fc_frequent_items *frequent, size_t slot);
 

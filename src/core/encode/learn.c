@@ -261,33 +261,21 @@ static void
 choose_feature(const fc_learner *learner, bool alone, fc_arena *arena,
 			   fc_feature_choice *feature)
 {
-	bool		scalar;
+	fc_feature_kind kind = kind_of(learner);
+	bool		is_vector = kind == FC_FEATURE_VECTOR;
 
 	*feature = (fc_feature_choice)
 	{
-		.kind = kind_of(learner),
-			.width = 1,
-			.scaling = learner->scaling
+		.kind = kind,
+			.width = is_vector ? learner->width : fc_has_cycle(kind, learner->cycle) ? 2 : 1,
+			.scaling = learner->scaling,
+			.each = alone && is_vector && learner->scaling == FC_SCALING_STANDARD
 	};
-	scalar = feature->kind != FC_FEATURE_CATEGORY &&
-		feature->kind != FC_FEATURE_VECTOR;
-	if (feature->kind == FC_FEATURE_VECTOR)
-		feature->width = learner->width;
-	if (scalar && feature->kind != FC_FEATURE_BOOLEAN &&
-		learner->cycle != FC_CYCLE_NONE)
-	{
-		feature->cycle = learner->cycle;
-		feature->width = 2;
-	}
-	feature->each = alone && feature->kind == FC_FEATURE_VECTOR &&
-		feature->scaling == FC_SCALING_STANDARD;
 	if (feature->scaling == FC_SCALING_DEFAULT)
-		feature->scaling = alone && feature->kind == FC_FEATURE_VECTOR
-			? FC_SCALING_NONE
-			: FC_SCALING_STANDARD;
-	if (feature->scaling == FC_SCALING_ROBUST && !scalar)
+		feature->scaling = alone && is_vector ? FC_SCALING_NONE : FC_SCALING_STANDARD;
+	if (feature->scaling == FC_SCALING_ROBUST && (is_vector || kind == FC_FEATURE_CATEGORY))
 		feature->scaling = FC_SCALING_STANDARD;
-	if (feature->kind == FC_FEATURE_CATEGORY)
+	if (kind == FC_FEATURE_CATEGORY)
 		choose_categories(learner, arena, feature);
 }
 
@@ -303,24 +291,24 @@ fc_encoder_choose(const fc_sample *sample, fc_arena *arena,
 	{
 		fc_feature_choice *feature = &choice->feature[i];
 		const fc_feature_name *name = &sample->names[i];
+		const fc_frequent_item *texts = sample->learners[i].categories.entry;
 
 		choose_feature(&sample->learners[i], sample->features == 1, arena,
 					   feature);
 		*bad = i;
 		if (feature->width == 0)
 			return FC_EEMPTY;
-		if (i == 0 || name->name_length != name[-1].name_length ||
-			memcmp(name->name, name[-1].name, name->name_length) != 0)
+		if (fc_starts_column(sample->names, i))
 		{
 			choice->columns++;
-			choice->text_bytes += name->name_length;
+			choice->text_bytes += strlen(name->name);
 		}
 		choice->dim += feature->width;
 		choice->categories += feature->categories;
-		choice->text_bytes += name->path_length + name->type_length +
-			name->collation_length;
+		choice->text_bytes += fc_name_length(name->path) + fc_name_length(name->type) +
+			fc_name_length(name->collation);
 		for (size_t j = 0; j < feature->categories; j++)
-			choice->text_bytes += sample->learners[i].categories.entry[feature->slots[j]].length;
+			choice->text_bytes += texts[feature->slots[j]].length;
 	}
 	choice->size = fc_encoder_size(choice->columns, sample->features,
 								   choice->dim, choice->categories,
@@ -371,22 +359,18 @@ find_sentinels(const double *sorted, size_t n, double share[2])
 		share[1] = (double) high / (double) n;
 }
 
-/*
- * Returns the third standardised moment of n values or of their logarithms;
- * 0 if all are equal.
- */
+/* Returns the third standardised moment of n values; 0 if all are equal. */
 static double
-skew_of(const double *x, size_t n, bool log)
+skew_of(const double *x, size_t n)
 {
-	double		first = log ? fc_signed_log(x[0]) : x[0];
 	double		mean = 0;
 	double		moment[2] = {0};
 
 	for (size_t r = 0; r < n; r++)
-		mean += ((log ? fc_signed_log(x[r]) : x[r]) - first) / (double) n;
+		mean += (x[r] - x[0]) / (double) n;
 	for (size_t r = 0; r < n; r++)
 	{
-		double		gap = (log ? fc_signed_log(x[r]) : x[r]) - first - mean;
+		double		gap = x[r] - x[0] - mean;
 
 		moment[0] += gap * gap / (double) n;
 		moment[1] += gap * gap * gap / (double) n;
@@ -427,14 +411,16 @@ fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double filled,
 			squares[0] += square;
 		}
 	}
-	facts.skew = skew_of(sorted, n, false);
-	facts.log_skew = skew_of(sorted, n, true);
 	facts.fence[0] = median - far;
 	facts.fence[1] = median + far;
 	facts.unique /= (double) n;
 	facts.far = facts.beyond[0] + facts.beyond[1];
 	facts.far_squares = facts.far > 0 ? squares[0] / squares[1] : 0;
 	find_sentinels(sorted, n, facts.sentinel);
+	facts.skew = skew_of(sorted, n);
+	for (size_t r = 0; r < n; r++)
+		sorted[r] = fc_signed_log(sorted[r]);
+	facts.log_skew = skew_of(sorted, n);
 	return facts;
 }
 

@@ -155,15 +155,12 @@ void		fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x,
 typedef struct fc_feature_name
 {
 	const char *name;			/* name of the column */
-	size_t		name_length;
 	const char *path;			/* path into a jsonb column; NULL: the column
 								 * itself */
-	size_t		path_length;
-	const char *type;			/* name of the type of the categories, if they
-								 * are known by keys */
-	size_t		type_length;
-	const char *collation;		/* name of its collation, if it has one */
-	size_t		collation_length;
+	const char *type;			/* name of the type of the categories if they
+								 * are known by keys, or of the time zone of a
+								 * cyclic feature; NULL: none */
+	const char *collation;		/* name of its collation; NULL: none */
 } fc_feature_name;
 
 typedef struct fc_sample
@@ -177,6 +174,20 @@ typedef struct fc_sample
 	int64_t		skipped;
 } fc_sample;
 
+/* Returns true if a feature is the first one of its column. */
+static inline bool
+fc_starts_column(const fc_feature_name *names, size_t i)
+{
+	return i == 0 || strcmp(names[i].name, names[i - 1].name) != 0;
+}
+
+/* Returns the length of a name, which may be NULL. */
+static inline size_t
+fc_name_length(const char *name)
+{
+	return name == NULL ? 0 : strlen(name);
+}
+
 /* Encoding of a feature. */
 typedef struct fc_feature_choice
 {
@@ -185,7 +196,6 @@ typedef struct fc_feature_choice
 	size_t		categories;
 	bool		other;
 	bool		missing;
-	fc_cycle	cycle;
 	fc_scaling	scaling;
 	bool		each;			/* true if each element of a vector has its
 								 * own scale */

@@ -28,15 +28,21 @@ typedef struct encoder_writer
 	size_t		categories;
 } encoder_writer;
 
-static uint32_t
+static fc_encoder_text
 write_text(encoder_writer *w, const char *text, size_t length)
 {
-	size_t		start = w->text_used;
+	fc_encoder_text piece = {(uint32_t) w->text_used, (uint32_t) length};
 
 	if (length > 0)
-		memcpy(w->text +start, text, length);
+		memcpy(w->text +piece.start, text, length);
 	w->text_used += length;
-	return (uint32_t) start;
+	return piece;
+}
+
+static fc_encoder_text
+write_name(encoder_writer *w, const char *name)
+{
+	return write_text(w, name, fc_name_length(name));
 }
 
 /*
@@ -126,11 +132,7 @@ write_categories(encoder_writer *w, const fc_learner *learner,
 
 		w->category[j] = (fc_encoder_category)
 		{
-			write_text(w,
-					   frequent->text +
-					   entry->start,
-					   entry->length),
-				entry->length, count
+			write_text(w, frequent->text +entry->start, entry->length), count
 		};
 		others -= count < others ? count : others;
 		*share++ = (double) count / (double) rows;
@@ -170,35 +172,21 @@ static void
 write_feature(encoder_writer *w, size_t i, const fc_feature_choice *choice)
 {
 	const fc_learner *learner = &w->sample->learners[i];
-	const fc_feature_name *name = &w->sample->names[i];
 	fc_encoder_feature *feature = &w->feature[i];
 
-	*feature = (fc_encoder_feature)
-	{
-		.column = feature->column,
-			.path_start = feature->path_start,
-			.path_length = (uint32_t) name->path_length,
-			.type_start = feature->type_start,
-			.type_length = (uint32_t) name->type_length,
-			.collation_start = feature->collation_start,
-			.collation_length = (uint32_t) name->collation_length,
-			.first = (uint32_t) w->dim,
-			.width = (uint32_t) choice->width,
-			.first_category = (uint32_t) w->categories,
-			.categories = (uint32_t) choice->categories,
-			.kind = (uint8_t) choice->kind,
-			.log = learner->log &&
-			(choice->kind == FC_FEATURE_NUMBER ||
-			 choice->kind ==
-			 FC_FEATURE_INTERVAL),
-			.scaling = (uint8_t) choice->scaling,
-			.nulls = (uint8_t) learner->nulls,
-			.other = choice->other,
-			.missing = choice->missing,
-			.weight = learner->weight,
-			.nulls_seen = learner->nulls_seen
-	};
-	if (choice->cycle != FC_CYCLE_NONE)
+	feature->first = (uint32_t) w->dim;
+	feature->width = (uint32_t) choice->width;
+	feature->first_category = (uint32_t) w->categories;
+	feature->categories = (uint32_t) choice->categories;
+	feature->kind = (uint8_t) choice->kind;
+	feature->log = learner->log && fc_has_log(choice->kind);
+	feature->scaling = (uint8_t) choice->scaling;
+	feature->nulls = (uint8_t) learner->nulls;
+	feature->other = choice->other;
+	feature->missing = choice->missing;
+	feature->weight = learner->weight;
+	feature->nulls_seen = learner->nulls_seen;
+	if (fc_has_cycle(choice->kind, learner->cycle))
 		write_cycle(feature, learner);
 	if (choice->kind == FC_FEATURE_CATEGORY)
 		write_categories(w, learner, choice);
@@ -220,27 +208,20 @@ write_names(encoder_writer *w)
 
 	for (size_t i = 0; i < w->sample->features; i++)
 	{
-		if (i == 0 || names[i].name_length != names[i - 1].name_length ||
-			memcmp(names[i].name, names[i - 1].name, names[i].name_length) != 0)
+		if (fc_starts_column(names, i))
 			w->column[w->columns++] = (fc_encoder_column)
 		{
-			write_text(w, names[i].name,
-					   names[i].name_length),
-				(uint32_t) names[i].name_length,
-				(uint32_t) i, 0
+			write_name(w, names[i].name), (uint32_t) i, 0
 		};
 		w->column[w->columns - 1].features++;
 		w->feature[i].column = (uint32_t) (w->columns - 1);
 	}
 	for (size_t i = 0; i < w->sample->features; i++)
-		w->feature[i].path_start = write_text(w, names[i].path,
-											  names[i].path_length);
+		w->feature[i].path = write_name(w, names[i].path);
 	for (size_t i = 0; i < w->sample->features; i++)
 	{
-		w->feature[i].type_start = write_text(w, names[i].type,
-											  names[i].type_length);
-		w->feature[i].collation_start = write_text(w, names[i].collation,
-												   names[i].collation_length);
+		w->feature[i].type = write_name(w, names[i].type);
+		w->feature[i].collation = write_name(w, names[i].collation);
 	}
 }
 
@@ -275,72 +256,54 @@ fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice,
 }
 
 void
-fc_encoder_of_vector(const char *name, size_t length, size_t d,
-					 const double *center, const double *scale,
-					 fc_encoder_header *header)
+fc_encoder_of_vector(const char *name, size_t d, const double *center,
+					 const double *scale, fc_encoder_header *header)
 {
-	size_t		size = fc_encoder_size(1, 1, d, 0, length);
+	fc_learner	learner = fc_learner_start(FC_FEATURE_VECTOR, false, FC_SCALING_NONE,
+										   FC_NULLS_SKIP, 1.0, 0);
+	fc_feature_name names = {.name = name};
+	fc_sample	sample = {&learner, &names, 1, 0, 0};
+	fc_feature_choice feature = {
+		.kind = FC_FEATURE_VECTOR,
+		.width = d,
+		.scaling = scale == NULL ? FC_SCALING_NONE : FC_SCALING_STANDARD
+	};
+	fc_encoder_choice choice = {
+		.feature = &feature,
+		.columns = 1,
+		.dim = d,
+		.text_bytes = strlen(name),
+		.size = fc_encoder_size(1, 1, d, 0, strlen(name))
+	};
 	fc_encoder	view;
 
-	memset(header, 0, size);
-	header->version = FC_ENCODER_VERSION;
-	header->columns = header->features = 1;
-	header->dim = (uint32_t) d;
-	header->text_bytes = (uint32_t) length;
+	fc_encoder_write(&sample, &choice, NULL, header);
 	fc_encoder_view(header, &view);
-	*(fc_encoder_column *) view.column = (fc_encoder_column)
-	{
-		0,
-			(uint32_t) length,
-			0, 1
-	};
-	*(fc_encoder_feature *) view
-		.feature = (fc_encoder_feature)
-	{
-		.path_start = (uint32_t) length,
-			.type_start = (uint32_t) length,
-			.collation_start = (uint32_t) length,
-			.width = (uint32_t) d,
-			.kind = FC_FEATURE_VECTOR,
-			.scaling = scale == NULL
-			? FC_SCALING_NONE
-			: FC_SCALING_STANDARD,
-			.nulls = FC_NULLS_SKIP,
-			.weight = 1.0
-	};
 	for (size_t i = 0; i < d; i++)
 	{
-		((double *) view.center)[i] = center == NULL ? 0.0 : center[i];
-		((double *) view.scale)[i] = scale == NULL ? 1.0 : scale[i];
-		((double *) view.fill)[i] = view.center[i];
+		if (center != NULL)
+			((double *) view.center)[i] = ((double *) view.fill)[i] = center[i];
+		if (scale != NULL)
+			((double *) view.scale)[i] = scale[i];
 	}
-	memcpy((char *) view.text, name, length);
-	fc_encoder_digest(header, size, header->digest);
+	fc_encoder_digest(header, choice.size, header->digest);
 }
 
 static bool
-same_text(const fc_encoder *a, uint32_t a_start, uint32_t a_length,
-		  const fc_encoder *b, uint32_t b_start, uint32_t b_length)
+same_text(const fc_encoder *a, fc_encoder_text x, const fc_encoder *b, fc_encoder_text y)
 {
-	return a_length == b_length &&
-		memcmp(a->text +a_start, b->text +b_start, a_length) == 0;
+	return x.length == y.length &&
+		memcmp(a->text +x.start, b->text +y.start, x.length) == 0;
 }
 
 static bool
 same_feature(const fc_encoder *old, const fc_encoder_feature *a,
 			 const fc_encoder *new, const fc_encoder_feature *b)
 {
-	const fc_encoder_column *x = &old->column[a->column];
-	const fc_encoder_column *y = &new->column[b->column];
-
-	return same_text(old, x->name_start, x->name_length, new, y->name_start,
-					 y->name_length) &&
-		same_text(old, a->path_start, a->path_length, new, b->path_start,
-				  b->path_length) &&
-		same_text(old, a->type_start, a->type_length, new, b->type_start,
-				  b->type_length) &&
-		same_text(old, a->collation_start, a->collation_length, new,
-				  b->collation_start, b->collation_length) &&
+	return same_text(old, old->column[a->column].name, new, new->column[b->column].name) &&
+		same_text(old, a->path, new, b->path) &&
+		same_text(old, a->type, new, b->type) &&
+		same_text(old, a->collation, new, b->collation) &&
 		a->kind == b->kind && a->log == b->log && a->cycle == b->cycle &&
 		a->period == b->period &&
 		(a->kind == FC_FEATURE_CATEGORY ||
@@ -381,8 +344,7 @@ renew_categories(const fc_encoder_feature *feature, const fc_encoder *new,
 	for (uint32_t j = 0; j < feature->categories; j++)
 	{
 		category[j].count = (equal[j] < learned->categories
-							 ? new->category[learned->first_category +
-											 equal[j]].count
+							 ? fc_category(new, learned, equal[j])->count
 							 : 0);
 		others -= category[j].count;
 		*share++ = (double) category[j].count / rows;
@@ -392,14 +354,26 @@ renew_categories(const fc_encoder_feature *feature, const fc_encoder *new,
 	if (feature->missing)
 		*share++ = (double) learned->nulls_seen / rows;
 	common = fc_category_scale(center, feature->width);
-	for (uint32_t j = 0; j < feature->width; j++)
+	if (learned->scaling == FC_SCALING_NONE)
 	{
-		if (learned->scaling == FC_SCALING_NONE)
-			center[j] = 0.0;
-		scale[j] = (learned->scaling != FC_SCALING_NONE && common > 0.0 ? common
-					: 1.0) /
-			learned->weight;
+		memset(center, 0, feature->width * sizeof(double));
+		common = 1.0;
 	}
+	for (uint32_t j = 0; j < feature->width; j++)
+		scale[j] = (common > 0.0 ? common : 1.0) / learned->weight;
+}
+
+/* Copies the first `count` centers, scales and fill values of a feature. */
+static void
+copy_numbers(const fc_encoder *from, const fc_encoder_feature *source,
+			 const fc_encoder *to, const fc_encoder_feature *target, size_t count)
+{
+	memcpy((double *) to->center + target->first, from->center + source->first,
+		   count * sizeof(double));
+	memcpy((double *) to->scale + target->first, from->scale + source->first,
+		   count * sizeof(double));
+	memcpy((double *) to->fill + target->first, from->fill + source->first,
+		   count * sizeof(double));
 }
 
 /*
@@ -461,15 +435,9 @@ fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size,
 	for (size_t i = 0; i < from.features; i++)
 	{
 		fc_encoder_feature *feature = (fc_encoder_feature *) &to.feature[i];
-		size_t		bytes = feature->width * sizeof(double);
 
 		feature->first += (uint32_t) flags;
-		memcpy((double *) to.center + feature->first,
-			   from.center + from.feature[i].first, bytes);
-		memcpy((double *) to.scale + feature->first,
-			   from.scale + from.feature[i].first, bytes);
-		memcpy((double *) to.fill + feature->first,
-			   from.fill + from.feature[i].first, bytes);
+		copy_numbers(&from, &from.feature[i], &to, feature, feature->width);
 		if (!flag[i])
 			continue;
 		feature->missing = 1;
@@ -506,22 +474,18 @@ fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
 				 const fc_encoder_header *new_header, const uint32_t *equal,
 				 fc_encoder_header *renewed)
 {
-	fc_encoder	old;
 	fc_encoder	new;
 	fc_encoder	to;
 
 	memcpy(renewed, old_header, size);
-	fc_encoder_view(old_header, &old);
 	fc_encoder_view(new_header, &new);
 	fc_encoder_view(renewed, &to);
 	renewed->rows = new.rows;
 	renewed->skipped = new.skipped;
-	for (size_t i = 0; i < old.features; i++)
+	for (size_t i = 0; i < to.features; i++)
 	{
 		fc_encoder_feature *feature = (fc_encoder_feature *) &to.feature[i];
 		const fc_encoder_feature *learned = &new.feature[i];
-		double	   *center = (double *) to.center + feature->first;
-		double	   *scale = (double *) to.scale + feature->first;
 
 		feature->scaling = learned->scaling;
 		feature->nulls = learned->nulls;
@@ -532,17 +496,12 @@ fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
 		if (feature->kind == FC_FEATURE_CATEGORY)
 			renew_categories(feature, &new, learned,
 							 equal + feature->first_category,
-							 (fc_encoder_category *) to.category +
-							 feature->first_category,
-							 center, scale);
+							 (fc_encoder_category *) fc_category(&to, feature, 0),
+							 (double *) to.center + feature->first,
+							 (double *) to.scale + feature->first);
 		else
 		{
-			size_t		bytes = fc_feature_values(feature) * sizeof(double);
-
-			memcpy(center, new.center + learned->first, bytes);
-			memcpy(scale, new.scale + learned->first, bytes);
-			memcpy((double *) to.fill + feature->first,
-				   new.fill + learned->first, bytes);
+			copy_numbers(&new, learned, &to, feature, fc_feature_values(feature));
 			if (feature->missing && !learned->missing)
 				indicate_nulls(&to, feature);
 		}

@@ -3,7 +3,6 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
@@ -303,6 +302,21 @@ Datum
 make_int4_array(const int32 *values, int count)
 {
 	return make_array(sizeof(int32), INT4OID, values, count);
+}
+
+ArrayType *
+make_text_array(Datum *texts, Size count)
+{
+	return construct_array(texts, (int) count, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+Datum *
+read_text_array(ArrayType *array, int *count)
+{
+	Datum	   *texts;
+
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &texts, NULL, count);
+	return texts;
 }
 
 Datum

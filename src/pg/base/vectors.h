@@ -2,6 +2,8 @@
 #ifndef FASTCLUST_VECTORS_H
 #define FASTCLUST_VECTORS_H
 
+#include "utils/array.h"
+
 #include "pg/base/compat.h"
 #include "pg/base/vector_type.h"
 
@@ -173,6 +175,10 @@ extern Datum empty_float8_array(int count, double **values);	/* sets *values to 
 extern Datum empty_float4_array(int count, float **values);
 extern Datum make_float4_array(const float *values, int count);
 extern Datum make_int4_array(const int32 *values, int count);
+
+/* Make an array of text, and return the elements of one, which is not NULL. */
+extern ArrayType *make_text_array(Datum *texts, Size count);
+extern Datum *read_text_array(ArrayType *array, int *count);
 
 /*
  * Returns a two-dimensional int4[] with the given elements in row-major order.

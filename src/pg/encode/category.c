@@ -26,10 +26,10 @@
 #define KEY_SEED	1
 
 static Datum
-text_datum(const fc_encoder *view, uint32 start, uint32 length)
+text_datum(const fc_encoder *view, fc_encoder_text text)
 {
-	return PointerGetDatum(cstring_to_text_with_len(view->text +start,
-													(int) length));
+	return PointerGetDatum(cstring_to_text_with_len(view->text +text.start,
+													(int) text.length));
 }
 
 /* ---- types ---- */
@@ -54,19 +54,16 @@ category_type(Oid type, Oid collation)
 }
 
 group_type
-type_of_feature(const fc_encoder *view, Size i)
+type_of_feature(const fc_encoder *view, const fc_encoder_feature *feature)
 {
-	const fc_encoder_feature *feature = &view->feature[i];
 	Datum		names[2] = {
-		text_datum(view, feature->type_start, feature->type_length),
-		text_datum(view, feature->collation_start, feature->collation_length)
+		text_datum(view, feature->type),
+		text_datum(view, feature->collation)
 	};
-	int			count = feature->collation_length > 0 ? 2 : 1;
 	group_type	found = {InvalidOid};
 
-	if (feature->type_length > 0)
-		found = group_type_of_names(construct_array(names, count, TEXTOID, -1,
-													false, TYPALIGN_INT));
+	if (feature->type.length > 0)
+		found = group_type_of_names(make_text_array(names, feature->collation.length > 0 ? 2 : 1));
 	return OidIsValid(found.type)
 		? category_type(found.type, found.collation)
 		: found;
@@ -88,8 +85,7 @@ make_category_key(Oid type, Oid collation, MemoryContext context)
 	fmgr_info_cxt(lookup_type_cache(found.type, TYPECACHE_HASH_EXTENDED_PROC)->hash_extended_proc,
 				  &key.hash, context);
 	old = MemoryContextSwitchTo(context);
-	deconstruct_array(names_of_group_type(&found), TEXTOID, -1, false,
-					  TYPALIGN_INT, &names, NULL, &count);
+	names = read_text_array(names_of_group_type(&found), &count);
 	key.type = TextDatumGetCString(names[0]);
 	if (count > 1)
 		key.name_of_collation = TextDatumGetCString(names[1]);
@@ -112,14 +108,8 @@ texts_of_categories(const fc_encoder *view, const fc_encoder_feature *feature)
 	Datum	   *texts = palloc(Max(1, feature->categories) * sizeof(Datum));
 
 	for (uint32 j = 0; j < feature->categories; j++)
-	{
-		const fc_encoder_category
-				   *category = (&view->category[feature->first_category + j]);
-
-		texts[j] = text_datum(view, category->start, category->length);
-	}
-	return construct_array(texts, (int) feature->categories, TEXTOID, -1, false,
-						   TYPALIGN_INT);
+		texts[j] = text_datum(view, fc_category(view, feature, j)->text);
+	return make_text_array(texts, feature->categories);
 }
 
 /*
@@ -131,7 +121,7 @@ make_finder(prepared_encoder *encoder, Size i, category_finder *finder)
 {
 	const fc_encoder *view = &encoder->view;
 	const fc_encoder_feature *feature = &view->feature[i];
-	group_type	type = type_of_feature(view, i);
+	group_type	type = type_of_feature(view, feature);
 
 	if (OidIsValid(type.type))
 		finder->finder = make_category_finder(&type,
@@ -149,7 +139,7 @@ find_category(prepared_encoder *encoder, Size i, const char *text, Size length)
 	category_finder *finder;
 	int			equal;
 
-	if (place < feature->categories || feature->type_length == 0)
+	if (place < feature->categories || feature->type.length == 0)
 		return place;
 	finder = &encoder->finders[i];
 	if (unlikely(!finder->made))

@@ -16,8 +16,8 @@
  */
 extern group_type category_type(Oid type, Oid collation);
 
-/* Returns the type that an encoder stores for feature i. */
-extern group_type type_of_feature(const fc_encoder *view, Size i);
+/* Returns the type that an encoder stores for a feature. */
+extern group_type type_of_feature(const fc_encoder *view, const fc_encoder_feature *feature);
 
 /* Keys of the values of a column: equal values have equal keys. */
 typedef struct category_key

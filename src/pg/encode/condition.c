@@ -130,12 +130,9 @@ name_of_type(Oid type)
 static char *
 name_of_collation(const group_type *type)
 {
-	Datum	   *names;
 	int			count;
 
-	deconstruct_array(names_of_group_type(type), TEXTOID, -1, false, TYPALIGN_INT,
-					  &names, NULL, &count);
-	return TextDatumGetCString(names[1]);
+	return TextDatumGetCString(read_text_array(names_of_group_type(type), &count)[1]);
 }
 
 /*
@@ -176,13 +173,14 @@ static char *
 cyclic_part(const ranges *r, Oid type, const char *quoted)
 {
 	const fc_encoder_feature *feature = r->feature;
-	char	   *zone = encoder_text(r->view, feature->type_start, feature->type_length);
-	char	   *local = (feature->type_length > 0 && type != TIMESTAMPOID
-						 ? psprintf("(%s AT TIME ZONE %s)", quoted, quote_literal_cstr(zone))
-						 : pstrdup(quoted));
+	const char *local = quoted;
+
+	if (feature->type.length > 0 && type != TIMESTAMPOID)
+		local = psprintf("(%s AT TIME ZONE %s)", quoted,
+						 quote_literal_cstr(encoder_text(r->view, feature->type)));
 
 	if (feature->cycle == FC_CYCLE_DAY)
-		return type == TIMEOID ? local : psprintf("%s::time", local);
+		return psprintf(type == TIMEOID ? "%s" : "%s::time", local);
 	if (feature->cycle == FC_CYCLE_YEAR)
 		return psprintf("to_char(%s%s, 'MM-DD')", local,
 						feature->kind == FC_FEATURE_DATE ? "::timestamp" : "");
@@ -201,16 +199,14 @@ static char *
 value_of(const ranges *r, Oid relation, uint32 place)
 {
 	const fc_encoder_feature *feature = r->feature;
-	const fc_encoder_column *column = &r->view->column[feature->column];
-	char	   *name = encoder_text(r->view, column->name_start, column->name_length);
+	char	   *name = column_of_feature(r->view, feature);
 	const char *quoted = quote_identifier(name);
 	AttrNumber	number;
 	Oid			type;
 
-	if (feature->path_length > 0)
+	if (feature->path.length > 0)
 	{
-		char	   *path = path_array(encoder_text(r->view, feature->path_start,
-												   feature->path_length));
+		char	   *path = path_array(encoder_text(r->view, feature->path));
 
 		if (feature->kind == FC_FEATURE_CATEGORY)
 			return psprintf("CASE WHEN jsonb_typeof(%s #> %s) NOT IN ('object', 'array') THEN"
@@ -260,12 +256,10 @@ boolean_condition(const ranges *r, const char *value, bool yes, bool no)
 {
 	bool		null = holds_at_null(r);
 
-	if (yes && no)
-		return null ? pstrdup("true") : psprintf("%s IS NOT NULL", value);
-	if (yes || no)
+	if (yes != no)
 		return psprintf("%s IS %s%s", value, null ? "NOT " : "",
 						yes == null ? "FALSE" : "TRUE");
-	return null ? psprintf("%s IS NULL", value) : pstrdup("false");
+	return yes == null ? pstrdup(null ? "true" : "false") : with_null(NULL, value, null);
 }
 
 /*
@@ -330,20 +324,12 @@ category_condition(const ranges *r, const char *value)
 
 	initStringInfo(&list);
 	for (Size place = 0; place < feature->categories; place++)
-	{
-		const fc_encoder_category
-				   *category = (&r->view->category[feature->first_category + place]);
-
 		if (holds_at(r, place) != others)
 			appendStringInfo(&list, "%s%s", listed++ > 0 ? ", " : "",
-							 quote_literal_cstr(encoder_text(r->view,
-															 category->start,
-															 category->length)));
-	}
+							 quote_literal_cstr(category_text(r->view, feature, place)));
 	if (listed == 0)
-		return others ? (null ? pstrdup("true") : with_null(NULL, value, false))
-			: null ? with_null(NULL, value, true)
-			: pstrdup("false");
+		return others == null ? pstrdup(null ? "true" : "false")
+			: with_null(NULL, value, null);
 	return with_null(list_condition(r, value, list.data, listed, others), value,
 					 null);
 }
@@ -404,12 +390,9 @@ Datum
 fastclust_arc_in_words(PG_FUNCTION_ARGS)
 {
 	fc_encoder	view;
-	const fc_encoder_feature *feature;
+	const fc_encoder_feature *feature = feature_argument(fcinfo, &view);
 	char	   *words;
 
-	fc_encoder_view(ENCODER_ARG(0), &view);
-	check_count("dimension", PG_GETARG_INT32(1), 1, (int64) view.dim);
-	feature = feature_of_dimension(&view, (Size) PG_GETARG_INT32(1));
 	if (feature->cycle == FC_CYCLE_NONE)
 		PG_RETURN_NULL();
 	words = arc_condition(feature, feature_name(&view, feature), PG_GETARG_FLOAT8(2),
@@ -456,7 +439,7 @@ number_condition(const ranges *r, Oid relation)
 	if (!known && !null)
 		return pstrdup("false");
 	return with_null(known && bounds.len > 0 ? bounds.data : NULL,
-					 r->feature->cycle != FC_CYCLE_NONE && r->feature->path_length == 0
+					 r->feature->cycle != FC_CYCLE_NONE && r->feature->path.length == 0
 					 ? quote_identifier(column_of_feature(r->view, r->feature))
 					 : value_of(r, relation, 0), null);
 }
@@ -524,7 +507,7 @@ fastclust_feature_condition(PG_FUNCTION_ARGS)
 	r.upper_shown = read_elements(fcinfo, 6, "upper_shown", TEXTOID, r.count);
 	if (r.feature->kind == FC_FEATURE_CATEGORY)
 	{
-		r.type = type_of_feature(&view, (Size) (r.feature - view.feature));
+		r.type = type_of_feature(&view, r.feature);
 		shown = value_of(&r, PG_GETARG_OID(1), 0);
 		PG_RETURN_TEXT_P(cstring_to_text(category_condition(&r, shown)));
 	}

@@ -136,13 +136,9 @@ Datum
 fastclust_cyclic_mean(PG_FUNCTION_ARGS)
 {
 	fc_encoder	view;
-	const fc_encoder_feature *feature;
-	double	   *means;
+	const fc_encoder_feature *feature = feature_argument(fcinfo, &view);
+	double	   *means = read_float8_array(PG_GETARG_DATUM(2), (int) view.dim, "means");
 
-	fc_encoder_view(ENCODER_ARG(0), &view);
-	check_count("dimension", PG_GETARG_INT32(1), 1, (int64) view.dim);
-	means = read_float8_array(PG_GETARG_DATUM(2), (int) view.dim, "means");
-	feature = feature_of_dimension(&view, (Size) PG_GETARG_INT32(1));
 	if (feature->cycle == FC_CYCLE_NONE)
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(cyclic_mean(feature, means + feature->first));

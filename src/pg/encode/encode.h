@@ -17,9 +17,21 @@
  * category.
  */
 static inline char *
-encoder_text(const fc_encoder *view, uint32 start, uint32 length)
+encoder_text(const fc_encoder *view, fc_encoder_text text)
 {
-	return pnstrdup(view->text +start, length);
+	return pnstrdup(view->text +text.start, text.length);
+}
+
+static inline char *
+category_text(const fc_encoder *view, const fc_encoder_feature *feature, Size place)
+{
+	return encoder_text(view, fc_category(view, feature, place)->text);
+}
+
+static inline bool
+same_bytes(const void *a, const void *b)
+{
+	return VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
 }
 
 /* Returns the feature that has a dimension, numbered from 1. */
@@ -31,6 +43,18 @@ feature_of_dimension(const fc_encoder *view, Size dimension)
 	while (feature->first + feature->width < dimension)
 		feature++;
 	return feature;
+}
+
+/*
+ * Opens the encoder in argument 0. Returns the feature that has the dimension
+ * in argument 1, numbered from 1.
+ */
+static inline const fc_encoder_feature *
+feature_argument(FunctionCallInfo fcinfo, fc_encoder *view)
+{
+	fc_encoder_view(ENCODER_ARG(0), view);
+	check_count("dimension", PG_GETARG_INT32(1), 1, (int64) view->dim);
+	return feature_of_dimension(view, (Size) PG_GETARG_INT32(1));
 }
 
 /* ---- read_value.c: the values of one column ---- */
@@ -381,16 +405,24 @@ extern const fc_encoder_header *renewed_encoder(const fc_encoder_header *learned
 
 /* ---- encoder_options.c ---- */
 
+typedef enum transform_kind
+{
+	TRANSFORM_STANDARD,
+	TRANSFORM_ROBUST,
+	TRANSFORM_LOG,
+	TRANSFORM_NONE,
+	TRANSFORM_CYCLIC
+} transform_kind;
+
 typedef struct feature_options
 {
+	int			column;			/* index of the column */
 	const char *name;			/* name of the column */
 	const char *path;			/* path into the column; NULL if it is the
 								 * column itself */
-	bool		log;
-	bool		log_by_name;	/* true if log or robust was set for this
+	transform_kind transform;
+	bool		by_name;		/* true if the transform was set for this
 								 * column by name */
-	bool		robust_by_name;
-	bool		cyclic;
 	fc_cycle	cycle;			/* FC_CYCLE_NONE: by the type of the column */
 	double		period;			/* period of FC_CYCLE_PERIOD */
 	fc_scaling	scaling;

@@ -176,19 +176,16 @@ fastclust_category_of(PG_FUNCTION_ARGS)
 	for (Size i = 0; i < view->features; i++)
 	{
 		const fc_encoder_feature *feature = &view->feature[i];
-		const fc_encoder_category *category;
 		uint32		place;
 
-		if (feature->kind != FC_FEATURE_CATEGORY || feature->path_length > 0 ||
+		if (feature->kind != FC_FEATURE_CATEGORY || feature->path.length > 0 ||
 			strcmp(encoder->names[feature->column], column) != 0)
 			continue;
 		place = find_category(encoder, i, VARDATA_ANY(value),
 							  VARSIZE_ANY_EXHDR(value));
 		if (place >= feature->categories)
 			PG_RETURN_NULL();
-		category = &view->category[feature->first_category + place];
-		PG_RETURN_TEXT_P(cstring_to_text_with_len(view->text +category->start,
-												  (int) category->length));
+		PG_RETURN_TEXT_P(cstring_to_text(category_text(view, feature, place)));
 	}
 	PG_RETURN_NULL();
 }

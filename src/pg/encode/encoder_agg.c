@@ -61,11 +61,9 @@ typedef struct learning_call_state
 	int			count;			/* number of columns */
 	const char **names;
 	encoder_options requested;
-	Size	   *first;			/* index of the first feature of each column,
-								 * then the number of features */
 	json_path  *paths;			/* paths of the features */
 	record_reader record;
-	category_key *keys;			/* keys of each column's values, in the
+	category_key *keys;			/* keys of each feature's values, in the
 								 * context of the record */
 	fc_feature_cell *cells;		/* cells of the current row, one per feature */
 	fc_feature_kind *kinds;		/* kind of the current row's value for each
@@ -100,38 +98,24 @@ read_names(learning_call_state *call, ArrayType *columns)
 static void
 label_features(learning_call_state *call)
 {
-	int			column = -1;
+	Size		count = call->requested.features;
 
-	call->first = palloc(((Size) call->count + 1) * sizeof(Size));
-	call->paths = palloc(call->requested.features * sizeof(json_path));
-	call->cells = palloc0(call->requested.features * sizeof(fc_feature_cell));
-	call->kinds = palloc0(call->requested.features * sizeof(fc_feature_kind));
-	call->keys = palloc0(call->count * sizeof(category_key));
-	for (Size i = 0; i < call->requested.features; i++)
-	{
-		const feature_options *feature = &call->requested.feature[i];
-
-		if (i == 0 || feature->name != feature[-1].name)
-			call->first[++column] = i;
-		call->paths[i] = path_of_feature(feature->name, feature->path);
-	}
-	call->first[call->count] = call->requested.features;
+	call->paths = palloc(count * sizeof(json_path));
+	call->cells = palloc0(count * sizeof(fc_feature_cell));
+	call->kinds = palloc0(count * sizeof(fc_feature_kind));
+	call->keys = palloc0(count * sizeof(category_key));
+	for (Size i = 0; i < count; i++)
+		call->paths[i] = path_of_feature(call->requested.feature[i].name,
+										 call->requested.feature[i].path);
 }
 
 static bool
 has_arguments(FunctionCallInfo fcinfo, const learning_call_state *call)
 {
-	const ArrayType *columns = PG_GETARG_ARRAYTYPE_P(ARGUMENT_COLUMNS);
-	const Jsonb *options = (PG_NARGS() > ARGUMENT_OPTIONS
-							? PG_GETARG_JSONB_P(ARGUMENT_OPTIONS)
-							: NULL);
-
 	return call->columns != NULL && call->session_zone == session_timezone &&
-		VARSIZE(columns) == VARSIZE(call->columns) &&
-		memcmp(columns, call->columns, VARSIZE(columns)) == 0 &&
-		(options == NULL ||
-		 (VARSIZE(options) == VARSIZE(call->options) &&
-		  memcmp(options, call->options, VARSIZE(options)) == 0));
+		same_bytes(PG_GETARG_ARRAYTYPE_P(ARGUMENT_COLUMNS), call->columns) &&
+		(PG_NARGS() <= ARGUMENT_OPTIONS ||
+		 same_bytes(PG_GETARG_JSONB_P(ARGUMENT_OPTIONS), call->options));
 }
 
 static void
@@ -184,43 +168,42 @@ learning_call_state_of(FunctionCallInfo fcinfo)
 
 /* ---- kinds of columns ---- */
 
-static void
-reject_transform(const feature_options *feature, const char *requested,
-				 fc_feature_kind kind)
+/* Hint that proposes an option with a cycle for columns of a kind. */
+typedef struct cycle_advice
 {
-	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("option \"transform\" is \"%s\" for column \"%s\", a %s",
-				   requested, feature->name, feature_kind_name((int) kind)),
-			errdetail("%s", strcmp(requested, "log") == 0
-					  ? "Numbers and intervals have logarithms."
-					  : "Numbers, dates and times have quartiles."));
-}
+	const char *hint;
+	const char *option;
+	const char *value;
+} cycle_advice;
 
-static bool
-has_log(fc_feature_kind kind)
+/* Returns the kind of a column whose jsonb paths are taken for numbers. */
+static fc_feature_kind
+transformed_kind(const value_reader *reader)
 {
-	return kind == FC_FEATURE_NUMBER || kind == FC_FEATURE_INTERVAL ||
-		kind == FC_FEATURE_ANY;
+	return reader->kind == FC_FEATURE_ANY ? FC_FEATURE_NUMBER : reader->kind;
 }
 
 /*
- * Returns the cycle of a feature, and sets its period. Raises an error if a
- * column of this type has no such cycle.
+ * Returns the cycle of a feature. Raises an error if a column of this type has
+ * no such cycle.
  */
 static fc_cycle
-cycle_of_feature(const feature_options *feature, const value_reader *reader, double *period)
+cycle_of_feature(const feature_options *feature, const value_reader *reader)
 {
-	fc_feature_kind kind = (reader->kind == FC_FEATURE_ANY ? FC_FEATURE_NUMBER : reader->kind);
-	bool		number = kind == FC_FEATURE_NUMBER || kind == FC_FEATURE_INTERVAL;
-	bool		date = kind == FC_FEATURE_DATE;
+	static const cycle_advice advice[FC_FEATURE_ANY] = {
+		[FC_FEATURE_NUMBER] = {"State its period: %s.", "period", "24"},
+		[FC_FEATURE_INTERVAL] = {"State its period: %s.", "period", "86400"},
+		[FC_FEATURE_DATE] = {"Name week or year: %s.", "cyclic", "\"week\""},
+		[FC_FEATURE_TIMESTAMP] = {"Name day, week or year: %s.", "cyclic", "\"day\""}
+	};
+	fc_feature_kind kind = transformed_kind(reader);
 	fc_cycle	cycle = feature->cycle;
 
-	if (!feature->cyclic)
+	if (feature->transform != TRANSFORM_CYCLIC)
 		return FC_CYCLE_NONE;
 	if (cycle == FC_CYCLE_NONE &&
 		(reader->source == SOURCE_TIME || reader->source == SOURCE_TIMETZ))
 		cycle = FC_CYCLE_DAY;
-	*period = cycle == FC_CYCLE_PERIOD ? feature->period : period_of_cycle(cycle, kind);
 	if (fc_has_cycle(kind, cycle))
 		return cycle;
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -230,25 +213,21 @@ cycle_of_feature(const feature_options *feature, const value_reader *reader, dou
 			: errmsg("option \"%s\" does not fit column \"%s\" (%s)",
 					 cycle == FC_CYCLE_PERIOD ? "period" : "cyclic", feature->name,
 					 feature_kind_name((int) kind)),
-			number || date || kind == FC_FEATURE_TIMESTAMP
-			? errhint(number ? "State its period: %s."
-					  : date ? "Name week or year: %s." : "Name day, week or year: %s.",
-					  options_for_both(column_option(number ? "period" : "cyclic",
-													 feature->name,
-													 number ? kind == FC_FEATURE_INTERVAL
-													 ? "86400" : "24"
-													 : date ? "\"week\"" : "\"day\"")))
+			advice[kind].hint != NULL
+			? errhint(advice[kind].hint,
+					  options_for_both(column_option(advice[kind].option, feature->name,
+													 advice[kind].value)))
 			: errhint("Numbers, dates, times and intervals can be cyclic."));
 	return FC_CYCLE_NONE;
 }
 
 /* Raises an error if the type of a column does not fit its options. */
 static void
-check_column(const learning_call_state *call, int column, const value_reader *reader)
+check_column(const feature_options *feature, const value_reader *reader)
 {
-	const feature_options *feature = &call->requested.feature[call->first[column]];
 	fc_feature_kind kind = reader->kind;
-	double		period;
+	bool		log = feature->transform == TRANSFORM_LOG;
+	bool		robust = feature->transform == TRANSFORM_ROBUST;
 
 	if ((kind == FC_FEATURE_ANY) != (feature->path != NULL))
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -262,12 +241,14 @@ check_column(const learning_call_state *call, int column, const value_reader *re
 				: errhint("Name the paths in the options: %s.",
 						  options_for_both(column_option("paths", feature->name,
 														 "[\"key\", \"key.of.an.object\"]"))));
-	if (feature->log_by_name && !has_log(kind))
-		reject_transform(feature, "log", kind);
-	(void) cycle_of_feature(feature, reader, &period);
-	if (feature->robust_by_name &&
-		(kind == FC_FEATURE_CATEGORY || kind == FC_FEATURE_VECTOR))
-		reject_transform(feature, "robust", kind);
+	if (feature->by_name &&
+		((log && !fc_has_log(transformed_kind(reader))) ||
+		 (robust && (kind == FC_FEATURE_CATEGORY || kind == FC_FEATURE_VECTOR))))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"transform\" is \"%s\" for column \"%s\", a %s",
+					   log ? "log" : "robust", feature->name, feature_kind_name((int) kind)),
+				errdetail("%s", log ? "Numbers and intervals have logarithms."
+						  : "Numbers, dates and times have quartiles."));
 }
 
 /*
@@ -285,17 +266,16 @@ find_record(learning_call_state *call, HeapTupleHeader row)
 	find_columns(record, row, call->names, (Size) call->count, false);
 	shape = record->shape;
 	record->shape = 0;			/* stays 0 if a column raises an error */
-	for (int i = 0; i < call->count; i++)
+	memset(call->keys, 0, call->requested.features * sizeof(category_key));
+	for (Size i = 0; i < call->requested.features; i++)
 	{
+		const feature_options *feature = &call->requested.feature[i];
+		const value_reader *reader = &record->readers[feature->column];
 		Form_pg_attribute attribute = TupleDescAttr(record->desc,
-													record->attribute[i]);
+													record->attribute[feature->column]);
 
-		check_column(call, i, &record->readers[i]);
-		call->keys[i] = (category_key)
-		{
-			.type = NULL
-		};
-		if (record->readers[i].kind == FC_FEATURE_CATEGORY)
+		check_column(feature, reader);
+		if (reader->kind == FC_FEATURE_CATEGORY)
 			call->keys[i] = make_category_key(attribute->atttypid,
 											  attribute->attcollation,
 											  record->context);
@@ -354,57 +334,46 @@ move_frequent(encoder_state *state, fc_frequent_items *frequent, Size length)
 	free_frequent(state, &old);
 }
 
-/*
- * Returns a new learner for feature i of a column, with the requested options.
- */
+/* Returns a new learner for a feature, with the requested options. */
 static fc_learner
-learner_of_options(const learning_call_state *call, Size i, int column)
+learner_of_options(const learning_call_state *call, Size i)
 {
 	const feature_options *requested = &call->requested.feature[i];
-	fc_feature_kind kind = call->record.readers[column].kind;
+	const value_reader *reader = &call->record.readers[requested->column];
 	fc_learner	learner;
 
-	learner = fc_learner_start(kind, requested->log && has_log(kind),
+	learner = fc_learner_start(reader->kind,
+							   requested->transform == TRANSFORM_LOG &&
+							   fc_has_log(transformed_kind(reader)),
 							   requested->scaling, requested->nulls,
 							   requested->weight,
 							   (uint32_t) call->requested.max_categories);
-	learner.cycle = cycle_of_feature(requested, &call->record.readers[column],
-									 &learner.period);
-	learner.categories.keyed = call->keys[column].type != NULL;
+	learner.cycle = cycle_of_feature(requested, reader);
+	learner.period = learner.cycle > FC_CYCLE_PERIOD ? period_of_cycle(learner.cycle, reader->kind)
+		: requested->period;
+	learner.categories.keyed = call->keys[i].type != NULL;
 	return learner;
 }
 
-static Size
-length_of_name(const char *name)
-{
-	return name != NULL ? strlen(name) : 0;
-}
-
-/* Returns the names of feature i of a column. */
 static fc_feature_name
-names_of_feature(const learning_call_state *call, Size i, int column)
+names_of_feature(const learning_call_state *call, Size i)
 {
-	const category_key *key = &call->keys[column];
-	const char *type = (call->requested.feature[i].cyclic &&
-						call->record.readers[column].source == SOURCE_TIMESTAMPTZ
-						? name_of_zone(call->zone)
-						: key->type);
+	const feature_options *feature = &call->requested.feature[i];
+	bool		zoned = (feature->transform == TRANSFORM_CYCLIC &&
+						 call->record.readers[feature->column].source == SOURCE_TIMESTAMPTZ);
 
 	return (fc_feature_name)
 	{
-		call->names[column], strlen(call->names[column]),
-			call->paths[i].text, call->paths[i].length,
-			type, length_of_name(type),
-			key->name_of_collation, length_of_name(key->name_of_collation)
+		feature->name, feature->path,
+			zoned ? name_of_zone(call->zone) : call->keys[i].type,
+			call->keys[i].name_of_collation
 	};
 }
 
 static const char *
-keep_name(encoder_state *state, const char *name, Size length)
+keep_name(encoder_state *state, const char *name)
 {
-	char	   *copy = take_cleared(state, length + 1);
-
-	return length > 0 ? memcpy(copy, name, length) : copy;
+	return name != NULL ? strcpy(take_cleared(state, strlen(name) + 1), name) : NULL;
 }
 
 static encoder_state *
@@ -420,31 +389,28 @@ start_state(const learning_call_state *call, MemoryContext context)
 	state->names = take_cleared(state,
 								state->features * sizeof(fc_feature_name));
 	state->generation = call->generation;
-	for (int c = 0; c < call->count; c++)
-		for (Size i = call->first[c]; i < call->first[c + 1]; i++)
-		{
-			fc_learner *learner = &state->learners[i];
-			fc_feature_name *name = &state->names[i];
+	for (Size i = 0; i < state->features; i++)
+	{
+		fc_learner *learner = &state->learners[i];
+		fc_feature_name name = names_of_feature(call, i);
 
-			*learner = learner_of_options(call, i, c);
-			if (learner->kind != FC_FEATURE_VECTOR &&
-				learner->kind != FC_FEATURE_CATEGORY)
-				take_sums(state, learner, learner->cycle != FC_CYCLE_NONE ? 2 : 1);
-			*name = names_of_feature(call, i, c);
-			name->name = keep_name(state, name->name, name->name_length);
-			name->path = keep_name(state, name->path, name->path_length);
-			name->type = keep_name(state, name->type, name->type_length);
-			name->collation = keep_name(state, name->collation,
-										name->collation_length);
-		}
+		*learner = learner_of_options(call, i);
+		if (learner->kind != FC_FEATURE_VECTOR &&
+			learner->kind != FC_FEATURE_CATEGORY)
+			take_sums(state, learner, learner->cycle != FC_CYCLE_NONE ? 2 : 1);
+		state->names[i] = (fc_feature_name)
+		{
+			keep_name(state, name.name), keep_name(state, name.path),
+				keep_name(state, name.type), keep_name(state, name.collation)
+		};
+	}
 	return state;
 }
 
 static bool
-same_name(const char *a, Size a_length, const char *b, Size b_length)
+same_name(const char *a, const char *b)
 {
-	return a_length == b_length &&
-		(a_length == 0 || memcmp(a, b, a_length) == 0);
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
 /*
@@ -459,21 +425,8 @@ same_learner(const fc_learner *a, const fc_feature_name *a_name,
 		a->period == b->period && a->scaling == b->scaling &&
 		a->nulls == b->nulls && a->weight == b->weight &&
 		a->max_categories == b->max_categories &&
-		same_name(a_name->name, a_name->name_length, b_name->name,
-				  b_name->name_length) &&
-		same_name(a_name->path, a_name->path_length, b_name->path,
-				  b_name->path_length) &&
-		same_name(a_name->type, a_name->type_length, b_name->type,
-				  b_name->type_length) &&
-		same_name(a_name->collation, a_name->collation_length,
-				  b_name->collation, b_name->collation_length);
-}
-
-static void
-reject_other_features(void)
-{
-	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("columns, their types and options must be the same for all rows"));
+		same_name(a_name->name, b_name->name) && same_name(a_name->path, b_name->path) &&
+		same_name(a_name->type, b_name->type) && same_name(a_name->collation, b_name->collation);
 }
 
 /*
@@ -483,18 +436,18 @@ reject_other_features(void)
 static void
 check_same_rows(encoder_state *state, const learning_call_state *call)
 {
-	if (state->features != call->requested.features)
-		reject_other_features();
-	for (int c = 0; c < call->count; c++)
-		for (Size i = call->first[c]; i < call->first[c + 1]; i++)
-		{
-			fc_learner	requested = learner_of_options(call, i, c);
-			fc_feature_name name = names_of_feature(call, i, c);
+	bool		same = state->features == call->requested.features;
 
-			if (!same_learner(&state->learners[i], &state->names[i], &requested,
-							  &name))
-				reject_other_features();
-		}
+	for (Size i = 0; i < state->features && same; i++)
+	{
+		fc_learner	requested = learner_of_options(call, i);
+		fc_feature_name name = names_of_feature(call, i);
+
+		same = same_learner(&state->learners[i], &state->names[i], &requested, &name);
+	}
+	if (!same)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("columns, their types and options must be the same for all rows"));
 	state->generation = call->generation;
 }
 
@@ -505,28 +458,27 @@ read_cells(learning_call_state *call)
 {
 	record_reader *record = &call->record;
 
-	for (int c = 0; c < call->count; c++)
+	for (Size i = 0; i < call->requested.features; i++)
 	{
-		Datum		value = record->values[record->attribute[c]];
-		bool		null = record->nulls[record->attribute[c]];
-		Jsonb	   *jsonb = (record->readers[c].kind == FC_FEATURE_ANY && !null
-							 ? DatumGetJsonbP(value)
-							 : NULL);
+		const feature_options *feature = &call->requested.feature[i];
+		value_reader *reader = &record->readers[feature->column];
+		int			attribute = record->attribute[feature->column];
+		Datum	   *value = &record->values[attribute];
+		fc_feature_cell *cell = &call->cells[i];
 
-		for (Size i = call->first[c]; i < call->first[c + 1]; i++)
+		cell->kind = FC_CELL_NULL;
+		if (record->nulls[attribute])
+			continue;
+		if (reader->kind == FC_FEATURE_ANY)
 		{
-			call->cells[i].kind = FC_CELL_NULL;
-			if (jsonb != NULL)
-				call->kinds[i] = read_json(jsonb, &call->paths[i], false,
-										   &call->cells[i]);
-			else if (!null)
-			{
-				read_value(&record->readers[c], value, &call->cells[i]);
-				if (call->requested.feature[i].cyclic)
-					make_cyclic(&record->readers[c], call->requested.feature[i].cycle,
-								call->zone, &call->cells[i]);
-			}
+			*value = JsonbPGetDatum(DatumGetJsonbP(*value));	/* detoasted for all
+																 * paths */
+			call->kinds[i] = read_json(DatumGetJsonbP(*value), &call->paths[i], false, cell);
+			continue;
 		}
+		read_value(reader, *value, cell);
+		if (feature->transform == TRANSFORM_CYCLIC)
+			make_cyclic(reader, feature->cycle, call->zone, cell);
 	}
 }
 
@@ -650,11 +602,10 @@ learn_any(encoder_state *state, fc_learner *learner, const learning_call_state *
 	grow_frequent(state, &learner->categories);
 }
 
-/* Learns the value of feature i of a column. */
 static void
-learn_feature(encoder_state *state, learning_call_state *call, Size i,
-			  int column)
+learn_feature(encoder_state *state, learning_call_state *call, Size i)
 {
+	int			column = call->requested.feature[i].column;
 	Datum		value = call->record.values[call->record.attribute[column]];
 	fc_learner *learner = &state->learners[i];
 	const fc_feature_cell *cell = &call->cells[i];
@@ -667,8 +618,7 @@ learn_feature(encoder_state *state, learning_call_state *call, Size i,
 	{
 		make_capacity(state, &learner->categories, cell->length);
 		if (learner->categories.keyed)
-			fc_learn_keyed(learner,
-						   key_of_category(&call->keys[column], value),
+			fc_learn_keyed(learner, key_of_category(&call->keys[i], value),
 						   cell->text, cell->length);
 		else
 			fc_learn_text(learner, cell->text, cell->length);
@@ -694,9 +644,8 @@ learn_row(encoder_state *state, learning_call_state *call, int64 count)
 		state->skipped += count;
 		return;
 	}
-	for (int c = 0; c < call->count; c++)
-		for (Size i = call->first[c]; i < call->first[c + 1]; i++)
-			learn_feature(state, call, i, c);
+	for (Size i = 0; i < state->features; i++)
+		learn_feature(state, call, i);
 }
 
 /*
@@ -708,17 +657,19 @@ PG_FUNCTION_INFO_V1(fastclust_encoder_accum);
 Datum
 fastclust_encoder_accum(PG_FUNCTION_ARGS)
 {
+	static const char *const names[] = {
+		[ARGUMENT_COLUMNS] = "columns",
+		[ARGUMENT_OPTIONS] = "options",
+		[ARGUMENT_COUNT] = "count"
+	};
 	MemoryContext context = aggregate_context(fcinfo);
 	encoder_state *state = internal_state(fcinfo);
 	learning_call_state *call;
 	HeapTupleHeader row;
 	int64		count = PG_NARGS() > ARGUMENT_COUNT ? PG_GETARG_INT64(ARGUMENT_COUNT) : 1;
 
-	require_argument(fcinfo, ARGUMENT_COLUMNS, "columns");
-	if (PG_NARGS() > ARGUMENT_OPTIONS)
-		require_argument(fcinfo, ARGUMENT_OPTIONS, "options");
-	if (PG_NARGS() > ARGUMENT_COUNT)
-		require_argument(fcinfo, ARGUMENT_COUNT, "count");
+	for (int i = ARGUMENT_COLUMNS; i < PG_NARGS(); i++)
+		require_argument(fcinfo, i, names[i]);
 	call = learning_call_state_of(fcinfo);
 	if (PG_ARGISNULL(ARGUMENT_ROW) || count == 0)
 		return unchanged_state(fcinfo);
@@ -742,9 +693,7 @@ check_choice(fc_status status, const fc_sample *sample,
 {
 	if (status == FC_EEMPTY)
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				errmsg("column \"%s\" is NULL in all rows",
-					   pnstrdup(sample->names[bad].name,
-								sample->names[bad].name_length)),
+				errmsg("column \"%s\" is NULL in all rows", sample->names[bad].name),
 				errhint("Leave out the column."));
 	check_status(status);
 	if (choice->dim > FC_MAX_ENCODED)

@@ -19,15 +19,6 @@
 
 #define EXAMPLE_PATHS	"[\"key\", \"key.of.an.object\"]"
 
-typedef enum transform_kind
-{
-	TRANSFORM_STANDARD,
-	TRANSFORM_ROBUST,
-	TRANSFORM_LOG,
-	TRANSFORM_NONE,
-	TRANSFORM_CYCLIC
-} transform_kind;
-
 static const named_value transforms[] = {
 	{"standard", TRANSFORM_STANDARD},
 	{"robust", TRANSFORM_ROBUST},
@@ -48,24 +39,27 @@ const named_value null_policies[FC_NULLS_POLICIES] = {
 
 /*
  * An option that may be an object with a value for each column. `set` stores a
- * value in the features first .. last - 1 of its column. If `set` is NULL,
- * only the names of the columns are checked.
+ * value in a feature of the column. If `set` is NULL, only the names of the
+ * columns are checked.
  */
 typedef struct named_option
 {
 	const char *option;
-	void		(*set) (encoder_options *options, Size first, Size last,
-						const JsonbValue *value);
+	void		(*set) (feature_options *feature, const JsonbValue *value);
 } named_option;
 
-static const char *
-word_of(const char *option, const JsonbValue *value)
+/* Returns the choice that an option has for a column. */
+static int
+choice_of_option(const char *option, const JsonbValue *value,
+				 const named_value *choices, int count)
 {
 	if (value->type != jbvString)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"%s\" must have a string for each column",
 					   option));
-	return pnstrdup(value->val.string.val, (Size) value->val.string.len);
+	return choice_of_name(psprintf("option \"%s\":", option),
+						  pnstrdup(value->val.string.val, (Size) value->val.string.len),
+						  choices, count);
 }
 
 /* ---- values for one column ---- */
@@ -73,10 +67,8 @@ word_of(const char *option, const JsonbValue *value)
 static void
 set_transform(feature_options *feature, transform_kind wanted, bool by_name)
 {
-	feature->log = wanted == TRANSFORM_LOG;
-	feature->log_by_name = by_name && wanted == TRANSFORM_LOG;
-	feature->robust_by_name = by_name && wanted == TRANSFORM_ROBUST;
-	feature->cyclic = wanted == TRANSFORM_CYCLIC;
+	feature->transform = wanted;
+	feature->by_name = by_name;
 	if (wanted == TRANSFORM_STANDARD || wanted == TRANSFORM_CYCLIC)
 		feature->scaling = FC_SCALING_STANDARD;
 	else if (wanted == TRANSFORM_ROBUST)
@@ -86,49 +78,39 @@ set_transform(feature_options *feature, transform_kind wanted, bool by_name)
 }
 
 static void
-set_transform_of(encoder_options *options, Size first, Size last,
-				 const JsonbValue *value)
+set_transform_of(feature_options *feature, const JsonbValue *value)
 {
-	int			wanted = choice_of_name("option \"transform\":",
-										word_of("transform", value), transforms,
-										lengthof(transforms));
-
-	for (Size i = first; i < last; i++)
-		set_transform(&options->feature[i], (transform_kind) wanted, true);
+	set_transform(feature,
+				  (transform_kind) choice_of_option("transform", value, transforms,
+													lengthof(transforms)),
+				  true);
 }
 
 /* Sets the cycle of a column, and its period unless its cycle has one. */
 static void
-set_cycle(encoder_options *options, Size first, Size last, fc_cycle cycle, double period)
+set_cycle(feature_options *feature, fc_cycle cycle, double period)
 {
 	const char *option = cycle == FC_CYCLE_PERIOD ? "period" : "cyclic";
 
-	for (Size i = first; i < last; i++)
-	{
-		feature_options *feature = &options->feature[i];
-
-		if (feature->cycle != FC_CYCLE_NONE || feature->log_by_name || feature->robust_by_name)
-			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("option \"%s\" and option \"%s\" exclude each other for column \"%s\"",
-						   option, feature->cycle != FC_CYCLE_NONE ? "cyclic" : "transform",
-						   feature->name),
-					errhint("Leave one out. A model keeps its options when it is retrained; null"
-							" removes one: %s.",
-							options_for_both(column_option(option, feature->name, "null"))));
-		set_transform(feature, TRANSFORM_CYCLIC, true);
-		feature->cycle = cycle;
-		feature->period = period;
-	}
+	if (feature->cycle != FC_CYCLE_NONE ||
+		(feature->by_name &&
+		 (feature->transform == TRANSFORM_LOG || feature->transform == TRANSFORM_ROBUST)))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"%s\" and option \"%s\" exclude each other for column \"%s\"",
+					   option, feature->cycle != FC_CYCLE_NONE ? "cyclic" : "transform",
+					   feature->name),
+				errhint("Leave one out. A model keeps its options when it is retrained; null"
+						" removes one: %s.",
+						options_for_both(column_option(option, feature->name, "null"))));
+	set_transform(feature, TRANSFORM_CYCLIC, true);
+	feature->cycle = cycle;
+	feature->period = period;
 }
 
 static void
-set_cyclic_of(encoder_options *options, Size first, Size last,
-			  const JsonbValue *value)
+set_cyclic_of(feature_options *feature, const JsonbValue *value)
 {
-	int			cycle = choice_of_name("option \"cyclic\":", word_of("cyclic", value),
-									   cycles, lengthof(cycles));
-
-	set_cycle(options, first, last, (fc_cycle) cycle, 0);
+	set_cycle(feature, (fc_cycle) choice_of_option("cyclic", value, cycles, lengthof(cycles)), 0);
 }
 
 /* Returns the number that an option has for a column. */
@@ -144,45 +126,34 @@ number_of_option(const char *option, const char *column, const JsonbValue *value
 }
 
 static void
-set_period_of(encoder_options *options, Size first, Size last,
-			  const JsonbValue *value)
+set_period_of(feature_options *feature, const JsonbValue *value)
 {
-	const char *column = options->feature[first].name;
-	double		period = number_of_option("period", column, value);
+	double		period = number_of_option("period", feature->name, value);
 
 	if (!(period > 0 && isfinite(period)))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"period\" is %.15g for column \"%s\", out of range",
-					   period, column),
+					   period, feature->name),
 				errdetail("A period is positive and finite."));
-	set_cycle(options, first, last, FC_CYCLE_PERIOD, period);
+	set_cycle(feature, FC_CYCLE_PERIOD, period);
 }
 
 static void
-set_nulls_of(encoder_options *options, Size first, Size last,
-			 const JsonbValue *value)
+set_nulls_of(feature_options *feature, const JsonbValue *value)
 {
-	int			wanted = choice_of_name("option \"nulls\":", word_of("nulls", value),
-										null_policies, FC_NULLS_POLICIES);
-
-	for (Size i = first; i < last; i++)
-		options->feature[i].nulls = (fc_nulls) wanted;
+	feature->nulls = (fc_nulls) choice_of_option("nulls", value, null_policies, FC_NULLS_POLICIES);
 }
 
 static void
-set_weight_of(encoder_options *options, Size first, Size last,
-			  const JsonbValue *value)
+set_weight_of(feature_options *feature, const JsonbValue *value)
 {
-	double		weight = number_of_option("weight", options->feature[first].name, value);
-
-	if (!(weight >= FC_MIN_COLUMN_WEIGHT && weight <= FC_MAX_COLUMN_WEIGHT))
+	feature->weight = number_of_option("weight", feature->name, value);
+	if (!(feature->weight >= FC_MIN_COLUMN_WEIGHT && feature->weight <= FC_MAX_COLUMN_WEIGHT))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"weight\" is %.15g for column \"%s\", out of range",
-					   weight, options->feature[first].name),
+					   feature->weight, feature->name),
 				errdetail("Valid values are from %g to %g.", FC_MIN_COLUMN_WEIGHT,
 						  FC_MAX_COLUMN_WEIGHT));
-	for (Size i = first; i < last; i++)
-		options->feature[i].weight = weight;
 }
 
 static const named_option by_name[] = {
@@ -228,24 +199,25 @@ object_of(Jsonb *options, const char *option)
 
 static void
 set_by_name(encoder_options *options, const named_option *named, Jsonb *given,
-			const char *const *names, int count, const Size *first)
+			const char *const *names, int count)
 {
 	JsonbContainer *object = object_of(given, named->option);
-	JsonbIterator *iterator = object != NULL ? JsonbIteratorInit(object) : NULL;
+	JsonbIterator *iterator;
 	JsonbValue	key;
 	JsonbValue	value;
-	JsonbIteratorToken token;
 
-	if (iterator == NULL)
+	if (object == NULL)
 		return;
+	iterator = JsonbIteratorInit(object);
 	(void) JsonbIteratorNext(&iterator, &key, true);
-	while ((token = JsonbIteratorNext(&iterator, &key, true)) == WJB_KEY)
+	while (JsonbIteratorNext(&iterator, &key, true) == WJB_KEY)
 	{
 		int			column = column_of_key(named->option, &key, names, count);
 
 		(void) JsonbIteratorNext(&iterator, &value, true);
-		if (named->set != NULL && value.type != jbvNull)
-			named->set(options, first[column], first[column + 1], &value);
+		for (Size i = 0; named->set != NULL && i < options->features; i++)
+			if (options->feature[i].column == column && value.type != jbvNull)
+				named->set(&options->feature[i], &value);
 	}
 }
 
@@ -290,72 +262,68 @@ path_at(const char *name, JsonbContainer *paths, uint32 i)
 
 /*
  * Makes a feature for each path of a column with paths, and one feature for
- * every other column. first (count + 1 values) receives the index of the first
- * feature of each column, then the number of features.
+ * every other column.
  */
 static void
 list_features(encoder_options *options, Jsonb *given, const char *const *names,
-			  int count, Size *first)
+			  int count)
 {
 	static const named_option paths_option = {"paths"};
 	JsonbContainer *object = object_of(given, "paths");
-	Size		n = 0;
+	feature_options *feature;
 
-	set_by_name(options, &paths_option, given, names, count, first);
+	set_by_name(options, &paths_option, given, names, count);
 	for (int i = 0; i < count; i++)
 	{
 		JsonbContainer *paths = paths_of(object, names[i]);
 
-		first[i] = n;
-		n += paths == NULL ? 1 : JsonContainerSize(paths);
+		options->features += paths == NULL ? 1 : JsonContainerSize(paths);
 	}
-	first[count] = options->features = n;
-	if (n > FC_MAX_FEATURES)
+	if (options->features > FC_MAX_FEATURES)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				errmsg("there are %zu features, but an encoder can have at most %d",
-					   n, FC_MAX_FEATURES));
-	options->feature = palloc0(n * sizeof(feature_options));
+					   options->features, FC_MAX_FEATURES));
+	feature = options->feature = palloc0(options->features * sizeof(feature_options));
 	for (int i = 0; i < count; i++)
-		for (Size j = first[i]; j < first[i + 1]; j++)
-		{
-			JsonbContainer *paths = paths_of(object, names[i]);
+	{
+		JsonbContainer *paths = paths_of(object, names[i]);
+		feature_options *first = feature;
 
-			options->feature[j].name = names[i];
-			options->feature[j].path = paths == NULL
-				? NULL
-				: path_at(names[i], paths,
-						  (uint32) (j - first[i]));
-		}
-	for (Size i = 1; i < options->features; i++)
-		for (Size j = i;
-			 j-- > 0 && options->feature[j].name == options->feature[i].name;)
-			if (strcmp(options->feature[j].path, options->feature[i].path) == 0)
-				ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("path \"%s\" of column \"%s\" is named twice",
-							   options->feature[i].path,
-							   options->feature[i].name));
+		do
+		{
+			feature->column = i;
+			feature->name = names[i];
+			if (paths != NULL)
+				feature->path = path_at(names[i], paths, (uint32) (feature - first));
+			for (feature_options *other = first; other < feature; other++)
+				if (strcmp(other->path, feature->path) == 0)
+					ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("path \"%s\" of column \"%s\" is named twice",
+								   feature->path, feature->name));
+			feature++;
+		} while (paths != NULL && feature - first < JsonContainerSize(paths));
+	}
 }
 
 encoder_options
 read_encoder_options(const char *const *names, int count, Jsonb *given)
 {
 	encoder_options options = {.max_categories = DEFAULT_CATEGORIES};
-	int			standardize = -1;
 	bool		standard = false;
 	char	   *all_transform = NULL;
 	char	   *all_nulls = "impute";
 	const option known[] = {
 		{"categories", OPTION_INT, &options.max_categories, 1, FC_MAX_ENCODED},
-		{"cyclic", OPTION_OBJECT, NULL, 0, 0},
-		{"nulls", OPTION_TEXT_OR_OBJECT, &all_nulls, 0, 0},
-		{"paths", OPTION_OBJECT, NULL, 0, 0},
-		{"period", OPTION_OBJECT, NULL, 0, 0},
-		{"standardize", OPTION_BOOL, &standard, 0, 0},
-		{"transform", OPTION_TEXT_OR_OBJECT, &all_transform, 0, 0},
-		{"weight", OPTION_OBJECT, NULL, 0, 0},
-		{"zone", OPTION_TEXT, &options.zone, 0, 0}
+		{"cyclic", OPTION_OBJECT},
+		{"nulls", OPTION_TEXT_OR_OBJECT, &all_nulls},
+		{"paths", OPTION_OBJECT},
+		{"period", OPTION_OBJECT},
+		{"standardize", OPTION_BOOL, &standard},
+		{"transform", OPTION_TEXT_OR_OBJECT, &all_transform},
+		{"weight", OPTION_OBJECT},
+		{"zone", OPTION_TEXT, &options.zone}
 	};
-	Size	   *first = palloc(((Size) count + 1) * sizeof(Size));
+	fc_scaling	scaling = FC_SCALING_DEFAULT;
 	JsonbValue *found;
 	int			nulls;
 
@@ -364,7 +332,7 @@ read_encoder_options(const char *const *names, int count, Jsonb *given)
 		read_options(given, known, lengthof(known));
 		found = value_of_key(given, "standardize");
 		if (found != NULL && found->type == jbvBool)
-			standardize = standard;
+			scaling = standard ? FC_SCALING_STANDARD : FC_SCALING_NONE;
 	}
 	nulls = choice_of_name("option \"nulls\":", all_nulls, null_policies,
 						   FC_NULLS_POLICIES);
@@ -378,14 +346,12 @@ read_encoder_options(const char *const *names, int count, Jsonb *given)
 				errmsg("option \"zone\" needs option \"cyclic\""));
 	if (options.zone != NULL)
 		(void) named_zone(options.zone, NULL);
-	list_features(&options, given, names, count, first);
+	list_features(&options, given, names, count);
 	for (Size i = 0; i < options.features; i++)
 	{
 		feature_options *feature = &options.feature[i];
 
-		feature->scaling = standardize < 0 ? FC_SCALING_DEFAULT
-			: standardize ? FC_SCALING_STANDARD
-			: FC_SCALING_NONE;
+		feature->scaling = scaling;
 		feature->weight = 1.0;
 		feature->nulls = (fc_nulls) nulls;
 		if (all_transform != NULL)
@@ -396,7 +362,7 @@ read_encoder_options(const char *const *names, int count, Jsonb *given)
 										 lengthof(transforms)),
 						  false);
 	}
-	for (Size i = 0; given != NULL && i < lengthof(by_name); i++)
-		set_by_name(&options, &by_name[i], given, names, count, first);
+	for (Size i = 0; i < lengthof(by_name); i++)
+		set_by_name(&options, &by_name[i], given, names, count);
 	return options;
 }

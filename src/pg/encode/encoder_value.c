@@ -16,6 +16,12 @@
 
 /* ---- the type ---- */
 
+static bool
+is_valid_text(const fc_encoder *view, fc_encoder_text text)
+{
+	return pg_verifymbstr(view->text +text.start, (int) text.length, true);
+}
+
 /*
  * Checks an encoder, including that its texts are valid in the encoding of the
  * database.
@@ -30,25 +36,16 @@ check_encoder(const void *bytes, size_t size)
 		return status;
 	fc_encoder_view(bytes, &view);
 	for (Size i = 0; i < view.columns; i++)
-		if (view.column[i].name_length >= NAMEDATALEN ||
-			!pg_verifymbstr(view.text +view.column[i].name_start,
-							(int) view.column[i].name_length, true))
+		if (view.column[i].name.length >= NAMEDATALEN ||
+			!is_valid_text(&view, view.column[i].name))
 			return FC_EFORMAT;
 	for (Size i = 0; i < view.features; i++)
-	{
-		const fc_encoder_feature *feature = &view.feature[i];
-
-		if (!pg_verifymbstr(view.text +feature->path_start,
-							(int) feature->path_length, true) ||
-			!pg_verifymbstr(view.text +feature->type_start,
-							(int) feature->type_length, true) ||
-			!pg_verifymbstr(view.text +feature->collation_start,
-							(int) feature->collation_length, true))
+		if (!is_valid_text(&view, view.feature[i].path) ||
+			!is_valid_text(&view, view.feature[i].type) ||
+			!is_valid_text(&view, view.feature[i].collation))
 			return FC_EFORMAT;
-	}
 	for (Size i = 0; i < view.categories; i++)
-		if (!pg_verifymbstr(view.text +view.category[i].start,
-							(int) view.category[i].length, true))
+		if (!is_valid_text(&view, view.category[i].text))
 			return FC_EFORMAT;
 	return FC_OK;
 }
@@ -98,9 +95,7 @@ feature_kind_name(int kind)
 char *
 column_of_feature(const fc_encoder *view, const fc_encoder_feature *feature)
 {
-	const fc_encoder_column *column = &view->column[feature->column];
-
-	return encoder_text(view, column->name_start, column->name_length);
+	return encoder_text(view, view->column[feature->column].name);
 }
 
 char *
@@ -108,11 +103,10 @@ feature_name(const fc_encoder *view, const fc_encoder_feature *feature)
 {
 	char	   *name = column_of_feature(view, feature);
 
-	return feature->path_length == 0
+	return feature->path.length == 0
 		? name
 		: psprintf("%s -> %s", name,
-				   encoder_text(view, feature->path_start,
-								feature->path_length));
+				   encoder_text(view, feature->path));
 }
 
 /*
@@ -124,15 +118,13 @@ static char *
 category_name(const fc_encoder *view, const fc_encoder_feature *feature,
 			  uint32 place)
 {
-	const fc_encoder_category
-			   *category = (&view->category[feature->first_category + place]);
 	char	   *name;
 
 	if (place >= feature->categories)
 		return pstrdup(place == feature->categories && feature->other
 					   ? "other"
 					   : "missing");
-	name = encoder_text(view, category->start, category->length);
+	name = category_text(view, feature, place);
 	if (name[0] == '\0' || name[0] == '"' || strcmp(name, "other") == 0 ||
 		strcmp(name, "missing") == 0)
 		return psprintf("\"%s\"", name);
@@ -187,7 +179,7 @@ dimension_names(const fc_encoder_header *encoder)
 			names[n++] = CStringGetTextDatum(dimension_name(&view,
 															&view.feature[i],
 															j));
-	return construct_array(names, (int) n, TEXTOID, -1, false, TYPALIGN_INT);
+	return make_text_array(names, n);
 }
 
 PG_FUNCTION_INFO_V1(fastclust_feature_names);
@@ -200,14 +192,8 @@ fastclust_feature_names(PG_FUNCTION_ARGS)
 bool
 same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b)
 {
-	ArrayType  *names[2];
-
-	if (a == NULL || b == NULL)
-		return a == b;
-	names[0] = dimension_names(a);
-	names[1] = dimension_names(b);
-	return VARSIZE(names[0]) == VARSIZE(names[1]) &&
-		memcmp(names[0], names[1], VARSIZE(names[0])) == 0;
+	return a == NULL || b == NULL ? a == b
+		: same_bytes(dimension_names(a), dimension_names(b));
 }
 
 /*
@@ -224,13 +210,8 @@ fastclust_encoder_columns(PG_FUNCTION_ARGS)
 	fc_encoder_view(ENCODER_ARG(0), &view);
 	names = palloc(view.columns * sizeof(Datum));
 	for (Size i = 0; i < view.columns; i++)
-	{
-		const fc_encoder_column *column = &view.column[i];
-		char	   *name = encoder_text(&view, column->name_start,
-										column->name_length);
-
-		names[i] = DirectFunctionCall1(namein, CStringGetDatum(name));
-	}
+		names[i] = DirectFunctionCall1(namein,
+									   CStringGetDatum(encoder_text(&view, view.column[i].name)));
 	PG_RETURN_POINTER(construct_array(names, (int) view.columns, NAMEOID,
 									  NAMEDATALEN, false, TYPALIGN_CHAR));
 }
@@ -300,11 +281,8 @@ Datum
 fastclust_null_name(PG_FUNCTION_ARGS)
 {
 	fc_encoder	view;
-	const fc_encoder_feature *feature;
+	const fc_encoder_feature *feature = feature_argument(fcinfo, &view);
 
-	fc_encoder_view(ENCODER_ARG(0), &view);
-	check_count("dimension", PG_GETARG_INT32(1), 1, (int64) view.dim);
-	feature = feature_of_dimension(&view, (Size) PG_GETARG_INT32(1));
 	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%s is NULL", feature_name(&view, feature))));
 }
 
@@ -333,12 +311,22 @@ fastclust_encoder_of_vector(PG_FUNCTION_ARGS)
 	size = fc_encoder_size(1, 1, d, 0, strlen(name));
 	check_budget(size, "an encoder");
 	header = palloc(size);
-	fc_encoder_of_vector(name, strlen(name), d, center, scale, header);
+	fc_encoder_of_vector(name, d, center, scale, header);
 	SET_VARSIZE(header, size);
 	PG_RETURN_POINTER(header);
 }
 
 /* ---- describe ---- */
+
+/* Appends a member whose value is a text, unless the text is empty. */
+static void
+append_text(StringInfo json, const char *name, const fc_encoder *view, fc_encoder_text text)
+{
+	if (text.length == 0)
+		return;
+	appendStringInfo(json, ", \"%s\": ", name);
+	escape_json(json, encoder_text(view, text));
+}
 
 /*
  * Appends the categories with their row counts in the sample, in the order of
@@ -351,28 +339,14 @@ append_categories(StringInfo json, const fc_encoder *view,
 	appendStringInfoString(json, ", \"categories\": {");
 	for (uint32 j = 0; j < feature->categories; j++)
 	{
-		const fc_encoder_category
-				   *category = (&view->category[feature->first_category + j]);
-
 		appendStringInfoString(json, j > 0 ? ", " : "");
-		escape_json(json,
-					encoder_text(view, category->start, category->length));
-		appendStringInfo(json, ": %lld", (long long) category->count);
+		escape_json(json, category_text(view, feature, j));
+		appendStringInfo(json, ": %lld", (long long) fc_category(view, feature, j)->count);
 	}
 	appendStringInfo(json, "}, \"other\": %s",
 					 feature->other ? "true" : "false");
-	if (feature->type_length > 0)
-	{
-		appendStringInfoString(json, ", \"type\": ");
-		escape_json(json, encoder_text(view, feature->type_start,
-									   feature->type_length));
-	}
-	if (feature->collation_length > 0)
-	{
-		appendStringInfoString(json, ", \"collation\": ");
-		escape_json(json, encoder_text(view, feature->collation_start,
-									   feature->collation_length));
-	}
+	append_text(json, "type", view, feature->type);
+	append_text(json, "collation", view, feature->collation);
 }
 
 static void
@@ -396,11 +370,7 @@ append_feature(StringInfo json, const fc_encoder *view,
 	{
 		appendStringInfo(json, ", \"cycle\": \"%s\", \"period\": %.17g",
 						 cyclic_kind_of(feature)->name, feature->period);
-		if (feature->type_length > 0)
-		{
-			appendStringInfoString(json, ", \"zone\": ");
-			escape_json(json, encoder_text(view, feature->type_start, feature->type_length));
-		}
+		append_text(json, "zone", view, feature->type);
 	}
 	else if (feature->kind != FC_FEATURE_VECTOR)
 		appendStringInfo(json, ", \"center\": %.17g, \"imputed\": %.17g",

@@ -171,7 +171,7 @@ names_of_group_type(const group_type *type)
 		names[count++] = qualified_name(form->collnamespace, &form->collname);
 		ReleaseSysCache(tuple);
 	}
-	return construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT);
+	return make_text_array(names, (Size) count);
 }
 
 /*
@@ -228,7 +228,7 @@ group_type_of_names(ArrayType *names)
 
 	if (names == NULL)
 		return none;
-	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &elements, NULL, &count);
+	elements = read_text_array(names, &count);
 	if (count < 1)
 		return none;
 	type = type_of_qualified_name(elements[0]);
@@ -714,9 +714,8 @@ set_groups(group_finder *finder, ArrayType *groups)
 
 	getTypeInputInfo(finder->type.type, &function, &parameter);
 	fmgr_info(function, &input);
-	deconstruct_array(DatumGetArrayTypePCopy(PointerGetDatum(groups)), TEXTOID,
-					  -1, false, TYPALIGN_INT, (Datum **) &finder->groups, NULL,
-					  &finder->count);
+	finder->groups = (text **) read_text_array(DatumGetArrayTypePCopy(PointerGetDatum(groups)),
+											   &finder->count);
 	finder->values = palloc(Max(1, finder->count) * sizeof(Datum));
 	while (buckets < 2 * (uint32) finder->count)
 		buckets *= 2;

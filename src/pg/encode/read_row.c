@@ -31,73 +31,47 @@ path_of_feature(const char *column, const char *path)
 	return result;
 }
 
-static void
-name_features(prepared_encoder *encoder)
-{
-	const fc_encoder *view = &encoder->view;
-
-	encoder->names = palloc(view->columns * sizeof(char *));
-	encoder->paths = palloc(view->features * sizeof(json_path));
-	for (Size i = 0; i < view->columns; i++)
-		encoder->names[i] = encoder_text(view, view->column[i].name_start,
-										 view->column[i].name_length);
-	for (Size i = 0; i < view->features; i++)
-	{
-		const fc_encoder_feature *feature = &view->feature[i];
-
-		encoder->paths[i] =
-			path_of_feature(encoder->names[feature->column],
-							feature->path_length == 0
-							? NULL
-							: encoder_text(view, feature->path_start,
-										   feature->path_length));
-	}
-}
-
 prepared_encoder *
 prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 	prepared_encoder *encoder = palloc0(sizeof(prepared_encoder));
+	fc_encoder *view = &encoder->view;
 
 	encoder->context = context;
-	fc_encoder_view(header, &encoder->view);
-	fc_encoder_prepare(&encoder->view,
-					   palloc(fc_encoder_prepared_size(&encoder->view)));
-	name_features(encoder);
-	encoder->cells = palloc0(encoder->view.features * sizeof(fc_feature_cell));
-	encoder->plain = palloc(encoder->view.columns * sizeof(int));
-	for (Size i = 0; i < encoder->view.columns; i++)
-	{
-		const fc_encoder_feature
-				   *feature = (&encoder->view
-							   .feature[encoder->view.column[i].first_feature]);
-
-		encoder->plain[i] = feature->kind == FC_FEATURE_NUMBER &&
-			feature->path_length == 0 &&
-			!feature->log && !feature->missing && feature->cycle == FC_CYCLE_NONE
-			? (int) feature->first
-			: -1;
-	}
+	fc_encoder_view(header, view);
+	fc_encoder_prepare(view, palloc(fc_encoder_prepared_size(view)));
+	encoder->names = palloc(view->columns * sizeof(char *));
+	encoder->plain = palloc(view->columns * sizeof(int));
+	encoder->paths = palloc(view->features * sizeof(json_path));
+	encoder->cells = palloc0(view->features * sizeof(fc_feature_cell));
+	encoder->zones = palloc0(view->features * sizeof(pg_tz *));
+	encoder->fill = view->fill;
 	encoder->imputes = true;
-	encoder->zones = palloc0(encoder->view.features * sizeof(pg_tz *));
-	for (Size i = 0; i < encoder->view.features; i++)
+	for (Size i = 0; i < view->columns; i++)
+		encoder->names[i] = encoder_text(view, view->column[i].name);
+	for (Size i = 0; i < view->features; i++)
 	{
-		const fc_encoder_feature *feature = &encoder->view.feature[i];
+		const fc_encoder_feature *feature = &view->feature[i];
+		bool		path = feature->path.length > 0;
 
+		encoder->paths[i] = path_of_feature(encoder->names[feature->column],
+											path ? encoder_text(view, feature->path) : NULL);
+		encoder->plain[feature->column] = (feature->kind == FC_FEATURE_NUMBER && !path &&
+										   !feature->log && !feature->missing &&
+										   feature->cycle == FC_CYCLE_NONE
+										   ? (int) feature->first
+										   : -1);
 		if (feature->nulls != FC_NULLS_IMPUTE)
 			encoder->imputes = false;
-		if (feature->type_length == 0)
+		if (feature->type.length == 0)
 			continue;
 		if (feature->kind == FC_FEATURE_TIMESTAMP)
-			encoder->zones[i] = named_zone(encoder_text(&encoder->view, feature->type_start,
-														feature->type_length),
+			encoder->zones[i] = named_zone(encoder_text(view, feature->type),
 										   encoder->paths[i].label);
 		else if (encoder->finders == NULL)
-			encoder->finders = palloc0(encoder->view.features *
-									   sizeof(category_finder));
+			encoder->finders = palloc0(view->features * sizeof(category_finder));
 	}
-	encoder->fill = encoder->view.fill;
 	MemoryContextSwitchTo(old);
 	return encoder;
 }
@@ -130,9 +104,9 @@ check_kind(const prepared_encoder *encoder, Size column,
 	const fc_encoder_feature
 			   *feature = (&encoder->view
 						   .feature[encoder->view.column[column].first_feature]);
-	bool		paths = feature->path_length > 0;
+	bool		paths = feature->path.length > 0;
 
-	if (feature->cycle != FC_CYCLE_NONE && feature->type_length == 0 &&
+	if (feature->cycle != FC_CYCLE_NONE && feature->type.length == 0 &&
 		reader->source == SOURCE_TIMESTAMPTZ)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 				errmsg("column \"%s\" is of type %s, but the encoder learned it without a time zone",
@@ -171,16 +145,15 @@ name_category(prepared_encoder *encoder, Size i)
 	fc_feature_cell *cell = &encoder->cells[i];
 	uint32		place;
 
-	if (feature->type_length == 0)
+	if (feature->type.length == 0)
 		return;
 	place = find_category(encoder, i, cell->text, cell->length);
 	if (place < feature->categories)
 	{
-		const fc_encoder_category
-				   *category = (&view->category[feature->first_category + place]);
+		fc_encoder_text category = fc_category(view, feature, place)->text;
 
-		cell->text = view->text +category->start;
-		cell->length = category->length;
+		cell->text = view->text +category.start;
+		cell->length = category.length;
 	}
 }
 
@@ -231,17 +204,17 @@ encode_column(prepared_encoder *encoder, Size column, value_reader *reader,
 {
 	const fc_encoder_column *features = &encoder->view.column[column];
 	fc_feature_cell *cell = &encoder->cells[features->first_feature];
+	int			plain = encoder->plain[column];
 
-	if (likely(encoder->plain[column] >= 0 && !null &&
-			   read_plain_number(reader, value, cell)))
+	if (likely(plain >= 0 && !null && read_plain_number(reader, value, cell)))
 	{
-		x[encoder->plain[column]] = cell->number;
+		x[plain] = cell->number;
 		return;
 	}
-	if (null && encoder->plain[column] >= 0)
+	if (null && plain >= 0)
 	{
 		cell->kind = FC_CELL_NULL;
-		x[encoder->plain[column]] = encoder->view.fill[encoder->plain[column]];
+		x[plain] = encoder->view.fill[plain];
 		return;
 	}
 	read_column(encoder, column, reader, value, null);
@@ -282,15 +255,13 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 			 * value that the message shows: the number in the current row's
 			 * cell, or the inverse of the raw coordinate
 			 */
-			double		number = (encoder->cells[i].kind == FC_CELL_NUMBER
+			double		number = (raw != NULL ? raw[view->feature[i].first]
+								  : encoder->cells[i].kind == FC_CELL_NUMBER
 								  ? encoder->cells[i].number
 								  : (double) INFINITY);
 
-			if (raw != NULL)
-				number = view->feature[i].log
-					? copysign(expm1(fabs(raw[view->feature[i].first])),
-							   raw[view->feature[i].first])
-					: raw[view->feature[i].first];
+			if (raw != NULL && view->feature[i].log)
+				number = copysign(expm1(fabs(number)), number);
 			ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 					errmsg("%s is %g, too far outside the sample that the encoder was learned from",
 						   encoder->paths[i].label, number));

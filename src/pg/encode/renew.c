@@ -21,11 +21,10 @@ equal_categories(const fc_encoder *old, const fc_encoder_header *learned)
 		for (uint32 j = 0; j < old->feature[i].categories; j++)
 		{
 			Size		number = old->feature[i].first_category + j;
-			const fc_encoder_category *category = &old->category[number];
 
-			equal[number] = find_category(encoder, i,
-										  old->text +category->start,
-										  category->length);
+			fc_encoder_text text = old->category[number].text;
+
+			equal[number] = find_category(encoder, i, old->text +text.start, text.length);
 		}
 	return equal;
 }

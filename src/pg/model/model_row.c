@@ -214,11 +214,11 @@ row_of_constants(const prepared_encoder *prepared)
 
 		if (i == MAX_CONSTANTS ||
 			(Size) feature->kind >= lengthof(constants) ||
-			feature->path_length > 0)
+			feature->path.length > 0)
 			return NULL;
 		appendStringInfo(&row, "%s%s AS %s", i > 0 ? ", " : "",
 						 feature->kind == FC_FEATURE_TIMESTAMP && feature->cycle != FC_CYCLE_NONE &&
-						 feature->type_length == 0
+						 feature->type.length == 0
 						 ? "localtimestamp"
 						 : constants[feature->kind],
 						 quote_identifier(prepared->names[feature->column]));

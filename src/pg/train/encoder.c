@@ -507,7 +507,7 @@ complete_rows(const training *t)
 		const fc_encoder_feature *feature = &encoder.feature[i];
 
 		if (feature->nulls_seen > 0 && feature->nulls == FC_NULLS_IMPUTE &&
-			!feature->missing && feature->path_length == 0)
+			!feature->missing && feature->path.length == 0)
 			appendStringInfo(&gaps, "%st.%s", gaps.len > 0 ? ", " : "",
 							 quote_identifier(feature_name(&encoder, feature)));
 	}
@@ -545,14 +545,14 @@ settings_of_encoder(const training *t, const fc_encoder_header *before)
 	{
 		const fc_encoder_feature *feature = &view.feature[i];
 
-		if (feature->kind == FC_FEATURE_TIMESTAMP && feature->type_length > 0 &&
+		if (feature->kind == FC_FEATURE_TIMESTAMP && feature->type.length > 0 &&
 			names_feature(t->options, "cyclic", feature_name(&view, feature)))
 		{
 			StringInfoData json;
 
 			initStringInfo(&json);
 			appendStringInfoString(&json, "{\"zone\": ");
-			escape_json(&json, encoder_text(&view, feature->type_start, feature->type_length));
+			escape_json(&json, encoder_text(&view, feature->type));
 			appendStringInfoChar(&json, '}');
 			return joined(json_of_text(json.data), settings);
 		}
@@ -694,7 +694,7 @@ warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 							 : 0);
 		char	   *name = feature_name(&encoder, feature);
 		char	   *numbers = (other > MAX_OTHER_SHARE
-							   ? numbers_of_texts(t, feature->path_length == 0 ? name : NULL)
+							   ? numbers_of_texts(t, feature->path.length == 0 ? name : NULL)
 							   : NULL);
 		double		widest = 0;
 

@@ -362,7 +362,7 @@ warn_columns(const training *t, const fc_weighted_rows *sample)
 									   sorted);
 		if (feature->kind == FC_FEATURE_VECTOR ||
 			warn_column(t, feature, shown,
-						feature->path_length == 0 ? shown : NULL, &facts,
+						feature->path.length == 0 ? shown : NULL, &facts,
 						encoder.rows) ||
 			!is_number || count == MAX_COMPARED_COLUMNS)
 			continue;

@@ -6,7 +6,6 @@
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
-#include "utils/json.h"
 #include "utils/lsyscache.h"
 
 #include "kmeans/missing.h"
@@ -65,6 +64,15 @@
  */
 #define MANY_VALUES	100
 
+static fc_encoder
+encoder_of_source(const train_source *source)
+{
+	fc_encoder	encoder;
+
+	fc_encoder_view((const fc_encoder_header *) source->encoder, &encoder);
+	return encoder;
+}
+
 /* ---- NULLs of the sample ---- */
 
 static double
@@ -113,22 +121,25 @@ flagged_encoder(const fc_encoder_header *header, const bool *flag)
 	return flagged;
 }
 
-/*
- * Returns a copy of the values of encoded rows. Sets *columns to the
- * dimensions of the features with a NULL indicator, categories excluded,
- * *numbers to the indexes of these features, and *count to their number.
- */
-static float *
-read_rows(const fc_encoder *encoder, const fc_weighted_rows *rows,
-		  memory_account *memory, fc_missing_column **columns, Size **numbers,
-		  Size *count)
+/* Encoded rows with indicators of NULL. */
+typedef struct indicated_rows
 {
-	Size		bytes;
-	fc_missing_column *column = (*columns = palloc(encoder->features *
-												   sizeof(fc_missing_column)));
-	Size	   *number = *numbers = palloc(encoder->features * sizeof(Size));
+	float	   *values;			/* copy of the values of the rows */
+	Size		count;			/* number of features with an indicator,
+								 * categories excluded */
+	fc_missing_column *column;	/* dimensions of each of these features */
+	Size	   *number;			/* index of each of these features */
+} indicated_rows;
 
-	*count = 0;
+static indicated_rows
+read_rows(const fc_encoder *encoder, const fc_weighted_rows *rows, memory_account *memory)
+{
+	Size		bytes = rows->n * rows->d * sizeof(float);
+	indicated_rows read = {
+		.column = palloc(encoder->features * sizeof(fc_missing_column)),
+		.number = palloc(encoder->features * sizeof(Size))
+	};
+
 	for (Size i = 0; i < encoder->features; i++)
 	{
 		const fc_encoder_feature *feature = &encoder->feature[i];
@@ -136,16 +147,16 @@ read_rows(const fc_encoder *encoder, const fc_weighted_rows *rows,
 
 		if (feature->kind == FC_FEATURE_CATEGORY || !feature->missing)
 			continue;
-		column[*count] = (fc_missing_column)
+		read.column[read.count] = (fc_missing_column)
 		{
 			feature->first, values,
 				feature->first + values
 		};
-		number[(*count)++] = i;
+		read.number[read.count++] = i;
 	}
-	bytes = rows->n * rows->d * sizeof(float);
 	charge_memory(memory, bytes);
-	return memcpy(alloc_large(bytes), rows->values, bytes);
+	read.values = memcpy(alloc_large(bytes), rows->values, bytes);
+	return read;
 }
 
 /*
@@ -159,23 +170,20 @@ informative_nulls(const fc_encoder_header *flagged,
 	memory_account memory = {"counting the NULLs of a sample"};
 	fc_encoder	encoder;
 	fc_arena	arena;
-	fc_missing_column *column;
-	Size	   *number;
-	Size		count;
+	indicated_rows read;
 	bool	   *informative;
 	bool	   *found;
-	float	   *x;
 
 	fc_encoder_view(flagged, &encoder);
-	x = read_rows(&encoder, rows, &memory, &column, &number, &count);
-	informative = palloc0(count * sizeof(bool));
+	read = read_rows(&encoder, rows, &memory);
+	informative = palloc0(read.count * sizeof(bool));
 	found = palloc0(encoder.features * sizeof(bool));
 	arena = charged_arena(&memory);
-	fc_missing_informative(x, rows->n, rows->d, column, count, encoder.features,
-						   (uint64) seed, &arena, informative);
+	fc_missing_informative(read.values, rows->n, rows->d, read.column, read.count,
+						   encoder.features, (uint64) seed, &arena, informative);
 	release_arena(&arena);
-	for (Size i = 0; i < count; i++)
-		found[number[i]] = informative[i];
+	for (Size i = 0; i < read.count; i++)
+		found[read.number[i]] = informative[i];
 	return found;
 }
 
@@ -203,11 +211,10 @@ write_row(const fc_encoder *from, const fc_encoder *to, const float *x,
  * Returns true if each NULL of the row is in a column whose indicator is kept.
  */
 static bool
-is_complete(const float *x, const fc_missing_column *column, Size count,
-			const bool *kept)
+is_complete(const float *x, const indicated_rows *read, const bool *kept)
 {
-	for (Size c = 0; c < count; c++)
-		if (!kept[c] && x[column[c].indicator] > 0.0f)
+	for (Size c = 0; c < read->count; c++)
+		if (!kept[c] && x[read->column[c].indicator] > 0.0f)
 			return false;
 	return true;
 }
@@ -227,11 +234,8 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
 	fc_encoder	encoder;
 	Size		d = sample->d;
 	fc_arena	arena;
-	fc_missing_column *column;
-	Size	   *number;
+	indicated_rows read;
 	bool	   *kept;
-	Size		count;
-	float	   *x;
 	float	   *imputed;
 	double	   *rows;
 	double	   *weights;
@@ -241,10 +245,10 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
 
 	fc_encoder_view(from, &flagged);
 	fc_encoder_view(to, &encoder);
-	x = read_rows(&flagged, sample, &memory, &column, &number, &count);
+	read = read_rows(&flagged, sample, &memory);
 	kept = palloc(flagged.features * sizeof(bool));
-	for (Size c = 0; c < count; c++)
-		kept[c] = encoder.feature[number[c]].missing;
+	for (Size c = 0; c < read.count; c++)
+		kept[c] = encoder.feature[read.number[c]].missing;
 	announce_work(psprintf("imputing NULLs of %zu rows takes", sample->n),
 				  fc_missing_impute_operations(sample->n, d), false,
 				  "Lower option sample_rows");
@@ -254,13 +258,13 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to,
 	rows = alloc_large(sample->n * encoder.dim * sizeof(double));
 	weights = alloc_large(sample->n * sizeof(double));
 	arena = charged_arena(&memory);
-	fc_missing_impute(x, sample->n, d, column, count, kept, imputed, &arena);
+	fc_missing_impute(read.values, sample->n, d, read.column, read.count, kept, imputed, &arena);
 	release_arena(&arena);
 	for (Size i = 0; i < sample->n; i++)
-		complete += is_complete(x + i * d, column, count, kept);
+		complete += is_complete(read.values + i * d, &read, kept);
 	few = complete < MIN_COMPLETE_ROWS || complete < sample->n / 10;
 	for (Size i = 0; i < sample->n; i++)
-		if (few || is_complete(x + i * d, column, count, kept))
+		if (few || is_complete(read.values + i * d, &read, kept))
 		{
 			write_row(&flagged, &encoder, imputed + i * d,
 					  rows + n * encoder.dim);
@@ -446,7 +450,7 @@ null_dimensions(const train_source *source)
 
 	if (source->encoder == NULL)
 		return NULL;
-	fc_encoder_view((const fc_encoder_header *) source->encoder, &encoder);
+	encoder = encoder_of_source(source);
 	found = palloc0(encoder.dim * sizeof(bool));
 	for (Size i = 0; i < encoder.features; i++)
 	{
@@ -463,15 +467,14 @@ rows_without_nulls(const training *t, const fc_weighted_rows *sample)
 {
 	const fc_encoder_header *header = ((const fc_encoder_header *)
 									   t->source.encoder);
-	fc_encoder	encoder;
+	fc_encoder	encoder = {0};
 	fc_encoder_header *flagged;
 	bool	   *flag;
 	bool		gaps = false;
 	Size		flags = 0;
 
-	if (header == NULL)
-		return rescaled_rows(sample, no_scaling, t->scaling);
-	fc_encoder_view(header, &encoder);
+	if (header != NULL)
+		fc_encoder_view(header, &encoder);
 	flag = palloc0(encoder.features * sizeof(bool));
 	for (Size i = 0; i < encoder.features; i++)
 	{
@@ -495,12 +498,11 @@ static char *
 complete_rows(const training *t)
 {
 	const train_source *source = &t->source;
-	fc_encoder	encoder;
+	fc_encoder	encoder = encoder_of_source(source);
 	StringInfoData gaps;
 	StringInfoData query;
 	int64		complete;
 
-	fc_encoder_view((const fc_encoder_header *) source->encoder, &encoder);
 	initStringInfo(&gaps);
 	for (Size i = 0; i < encoder.features; i++)
 	{
@@ -547,15 +549,9 @@ settings_of_encoder(const training *t, const fc_encoder_header *before)
 
 		if (feature->kind == FC_FEATURE_TIMESTAMP && feature->type.length > 0 &&
 			names_feature(t->options, "cyclic", feature_name(&view, feature)))
-		{
-			StringInfoData json;
-
-			initStringInfo(&json);
-			appendStringInfoString(&json, "{\"zone\": ");
-			escape_json(&json, encoder_text(&view, feature->type));
-			appendStringInfoChar(&json, '}');
-			return joined(json_of_text(json.data), settings);
-		}
+			return joined(with_text_option(json_of_text("{}"), "zone",
+										   encoder_text(&view, feature->type)),
+						  settings);
 	}
 	return settings;
 }
@@ -680,11 +676,10 @@ void
 warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 					 const char *of_sample)
 {
-	fc_encoder	encoder;
+	fc_encoder	encoder = encoder_of_source(&t->source);
 	double	   *mean = palloc(t->dim * sizeof(double));
 	double	   *deviation = palloc(t->dim * sizeof(double));
 
-	fc_encoder_view((const fc_encoder_header *) t->source.encoder, &encoder);
 	moments_of_rows(sample, mean, deviation);
 	for (Size i = 0; i < encoder.features; i++)
 	{
@@ -766,7 +761,7 @@ report_nulls(const training *t, int64 imputed, int64 n)
 					   (long long) imputed, (long long) (n + imputed)));
 	if (t->source.encoder == NULL)
 		return;
-	fc_encoder_view((const fc_encoder_header *) t->source.encoder, &encoder);
+	encoder = encoder_of_source(&t->source);
 	if (imputed > 0)
 		ereport(NOTICE,
 				t->source.observed

@@ -22,6 +22,11 @@ static const named_value functions[] = {
 	{"keep_sketch", FOR_KEEP_SKETCH}
 };
 
+static const named_value samples[] = {
+	{"auto", SAMPLE_AUTO},
+	{"hash", SAMPLE_HASH}
+};
+
 /* methods in the order in which messages list them */
 static const named_value methods[] = {
 	{"auto", METHOD_AUTO},
@@ -50,11 +55,17 @@ typedef struct given_options
 
 typedef struct training_option
 {
+	const char *name;
+	option_kind kind;
 	int			users;			/* bits of option_user: functions that accept
 								 * the option */
 	Size		place;			/* offset of its value in given_options; 0:
 								 * the option is checked, but not read here */
-	option option;
+	const char *initial;		/* default as text, or NULL */
+	const char *meaning;
+	double		lower;			/* allowed range of a number; both are 0 for
+								 * other types */
+	double		upper;
 	const char *within;			/* name of the object that contains it; NULL:
 								 * top level */
 	int			methods;		/* bits of train_method: methods that have the
@@ -74,429 +85,307 @@ typedef struct training_option
 
 static const training_option training_options[] = {
 	{
-		FOR_RETRAIN | FOR_SKETCH | ARGUMENT_OF_TRAIN | FOR_LIVE, AT(k),
-		{"k", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, "as before", "number of clusters"}
+		"k", OPTION_WHOLE, FOR_RETRAIN | FOR_SKETCH | ARGUMENT_OF_TRAIN | FOR_LIVE, AT(k),
+		"as before", "number of clusters", 1, FC_MAX_CLUSTERS
 	},
 	{
-		FOR_RETRAIN | ARGUMENT_OF_TRAIN, WORD(method),
-		{"method", OPTION_TEXT, NULL, 0, 0, "as before", "method of the training"}
+		"method", OPTION_TEXT, FOR_RETRAIN | ARGUMENT_OF_TRAIN, WORD(method), "as before",
+		"method of the training"
 	},
 	{
-		FOR_RETRAIN | ARGUMENT_OF_TRAIN, AT(relation),
-		{"relation", OPTION_TEXT, NULL, 0, 0, "as before", "the table to read"}
+		"relation", OPTION_TEXT, FOR_RETRAIN | ARGUMENT_OF_TRAIN, AT(relation), "as before",
+		"the table to read"
 	},
 	{
-		FOR_RETRAIN | FOR_SKETCH, AT(replace), {
-			"replace", OPTION_BOOL, NULL, 0, 0, "false",
-			"the argument sketch is of all rows, not only of new ones"
-		}
+		"replace", OPTION_BOOL, FOR_RETRAIN | FOR_SKETCH, AT(replace), "false",
+		"the argument sketch is of all rows, not only of new ones"
 	},
 	{
-		FOR_RETRAIN, AT(frozen),
-		{"frozen", OPTION_BOOL, NULL, 0, 0, "false",
-		"clusters keep their centroids; a larger k adds clusters"}
+		"frozen", OPTION_BOOL, FOR_RETRAIN, AT(frozen), "false",
+		"clusters keep their centroids; a larger k adds clusters"
 	},
 	{
-		ANY_TRAINING, AT(group_by),
-		{"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
-		"a column; each of its values gets its own clusters"}
+		"group_by", OPTION_TEXT, ANY_TRAINING, AT(group_by), NULL,
+		"a column; each of its values gets its own clusters"
 	},
 	{
-		FOR_BOTH | FOR_CHOOSE_K, AT(unit),
-		{"unit", OPTION_TEXT, NULL, 0, 0, NULL,
-		"a column, such as the customer: rows with one value of it are not independent"}
+		"unit", OPTION_TEXT, FOR_BOTH | FOR_CHOOSE_K, AT(unit), NULL,
+		"a column, such as the customer: rows with one value of it are not independent"
 	},
 	{
-		ANY_FUNCTION, AT(where), {
-			"where", OPTION_TEXT, NULL, 0, 0, NULL,
-			"a condition: only rows for which it is true are used, also by retrain and drift"
-		}
+		"where", OPTION_TEXT, ANY_FUNCTION, AT(where), NULL,
+		"a condition: only rows for which it is true are used, also by retrain and drift"
 	},
 	{
-		NOT_FOR_HALF_LIFE | FOR_LIVE, 0, {
-			"since", OPTION_OBJECT, NULL, 0, 0, NULL,
-			"the recent rows of a table that grows: {\"column\": \"at\", \"interval\": \"20 days\"}, "
-			"{\"partition\": \"last\"} or {\"where\": \"...\"}"
-		}
+		"since", OPTION_OBJECT, NOT_FOR_HALF_LIFE | FOR_LIVE, 0, NULL,
+		"the recent rows of a table that grows: {\"column\": \"at\", \"interval\": \"20 days\"}, "
+		"{\"partition\": \"last\"} or {\"where\": \"...\"}"
 	},
 	{
-		NOT_FOR_HALF_LIFE, OF_WINDOW(column),
-		{"column", OPTION_TEXT, NULL, 0, 0, NULL, "a column of times"}, "since"
+		"column", OPTION_TEXT, NOT_FOR_HALF_LIFE, OF_WINDOW(column), NULL,
+		"a column of times",.within = "since"
 	},
 	{
-		NOT_FOR_HALF_LIFE, OF_WINDOW(interval),
-		{"interval", OPTION_TEXT, NULL, 0, 0, NULL,
-		"length of the window, which ends at the newest time of the column"},
-		"since"
+		"interval", OPTION_TEXT, NOT_FOR_HALF_LIFE, OF_WINDOW(interval), NULL,
+		"length of the window, which ends at the newest time of the column",
+		.within = "since"
 	},
 	{
-		NOT_FOR_HALF_LIFE, OF_WINDOW(partition), {
-			"partition", OPTION_TEXT, NULL, 0, 0, NULL,
-			"\"last\": the last partition that has rows"
-		},
-		"since"
+		"partition", OPTION_TEXT, NOT_FOR_HALF_LIFE, OF_WINDOW(partition), NULL,
+		"\"last\": the last partition that has rows",.within = "since"
 	},
 	{
-		NOT_FOR_HALF_LIFE, OF_WINDOW(where),
-		{"where", OPTION_TEXT, NULL, 0, 0, NULL, "a condition that recent rows fulfil"},
-		"since"
+		"where", OPTION_TEXT, NOT_FOR_HALF_LIFE, OF_WINDOW(where), NULL,
+		"a condition that recent rows fulfil",.within = "since"
 	},
 	{
-		FOR_BOTH, 0, {
-			"baseline", OPTION_OBJECT, NULL, 0, 0, "the training rows",
-			"another window, with which drift compares the recent rows"
-		},
-		"since"
+		"baseline", OPTION_OBJECT, FOR_BOTH, 0, "the training rows",
+		"another window, with which drift compares the recent rows",.within = "since"
 	},
 	{
-		NOT_FOR_HALF_LIFE, 0,
-		{"except", OPTION_OBJECT, NULL, 0, 0, NULL, "another window, whose rows are left out"},
-		"since"
+		"except", OPTION_OBJECT, NOT_FOR_HALF_LIFE, 0, NULL,
+		"another window, whose rows are left out",.within = "since"
 	},
 	{
-		FOR_BOTH | FOR_CHOOSE_K, AT(row_weight),
-		{"row_weight", OPTION_TEXT, NULL, 0, 0, NULL, "a column of numbers: weights of rows"}
+		"row_weight", OPTION_TEXT, FOR_BOTH | FOR_CHOOSE_K, AT(row_weight), NULL,
+		"a column of numbers: weights of rows"
 	},
 	{
-		ANY_FUNCTION, AT(standardize),
-		{"standardize", OPTION_BOOL, NULL, 0, 0, "true for a list of columns",
-		"divide each dimension by its standard deviation"}
+		"standardize", OPTION_BOOL, ANY_FUNCTION, AT(standardize),
+		"true for a list of columns", "divide each dimension by its standard deviation"
 	},
 	{
-		FOR_BOTH | FOR_CHOOSE_K | FOR_IMPORT, WORD(metric), {
-			"metric", OPTION_TEXT, NULL, 0, 0, "euclidean",
-			"\"cosine\" clusters vectors by direction"
-		}
+		"metric", OPTION_TEXT, FOR_BOTH | FOR_CHOOSE_K | FOR_IMPORT, WORD(metric),
+		"euclidean", "\"cosine\" clusters vectors by direction"
 	},
+	{"encoder", OPTION_OBJECT, ANY_FUNCTION, 0, "{}", "how columns become coordinates"},
 	{
-		ANY_FUNCTION, 0,
-		{"encoder", OPTION_OBJECT, NULL, 0, 0, "{}", "how columns become coordinates"}
+		"transform", OPTION_TEXT_OR_OBJECT, ANY_FUNCTION, 0, "standard",
+		"\"standard\", \"robust\", \"log\" or \"none\"; for one column also \"cyclic\": {\"column\": \"log\"}",
+		.within = "encoder"
 	},
 	{
-		ANY_FUNCTION, 0, {
-			"transform", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "standard",
-			"\"standard\", \"robust\", \"log\" or \"none\"; for one column also \"cyclic\": {\"column\": \"log\"}"
-		},
-		"encoder"
+		"period", OPTION_OBJECT, ANY_FUNCTION, 0, "24 hours for times",
+		"periods of numbers that go round: {\"hour\": 24}",.within = "encoder"
 	},
 	{
-		ANY_FUNCTION, 0, {
-			"period", OPTION_OBJECT, NULL, 0, 0, "24 hours for times",
-			"periods of numbers that go round: {\"hour\": 24}"
-		},
-		"encoder"
+		"cyclic", OPTION_OBJECT, ANY_FUNCTION, 0, "{}",
+		"the part of dates and times that goes round: {\"column\": \"day\"}, \"week\" or \"year\"",
+		.within = "encoder"
 	},
 	{
-		ANY_FUNCTION, 0, {
-			"cyclic", OPTION_OBJECT, NULL, 0, 0, "{}",
-			"the part of dates and times that goes round: {\"column\": \"day\"}, \"week\" or \"year\""
-		},
-		"encoder"
+		"zone", OPTION_TEXT, ANY_FUNCTION, 0, "TimeZone of the first training",
+		"time zone of the parts of dates and times that go round",.within = "encoder"
 	},
 	{
-		ANY_FUNCTION, 0, {
-			"zone", OPTION_TEXT, NULL, 0, 0, "TimeZone of the first training",
-			"time zone of the parts of dates and times that go round"
-		},
-		"encoder"
+		"weight", OPTION_OBJECT, ANY_FUNCTION, 0, "1",
+		"weights of columns in the distance: {\"column\": 2}",.within = "encoder"
 	},
 	{
-		ANY_FUNCTION, 0, {
-			"weight", OPTION_OBJECT, NULL, 0, 0, "1",
-			"weights of columns in the distance: {\"column\": 2}"
-		},
-		"encoder"
+		"nulls", OPTION_TEXT_OR_OBJECT, ANY_FUNCTION, 0, "impute",
+		"\"impute\", \"skip\" or \"error\"; for one column: {\"column\": \"skip\"}",
+		.within = "encoder"
 	},
 	{
-		ANY_FUNCTION, 0, {
-			"nulls", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "impute",
-			"\"impute\", \"skip\" or \"error\"; for one column: {\"column\": \"skip\"}"
-		},
-		"encoder"
+		"categories", OPTION_WHOLE, ANY_FUNCTION, AT(categories), "32",
+		"maximum number of categories per column with a dimension each; the rest are \"other\"",
+		1, FC_MAX_ENCODED,.within = "encoder"
 	},
 	{
-		ANY_FUNCTION, AT(categories), {
-			"categories", OPTION_WHOLE, NULL, 1, FC_MAX_ENCODED, "32",
-			"maximum number of categories per column with a dimension each; the rest are \"other\""
-		},
-		"encoder"
+		"paths", OPTION_OBJECT, ANY_FUNCTION, 0, "{}",
+		"paths of a jsonb column to read: {\"column\": [\"a.b\"]}",.within = "encoder"
 	},
 	{
-		ANY_FUNCTION, 0, {
-			"paths", OPTION_OBJECT, NULL, 0, 0, "{}",
-			"paths of a jsonb column to read: {\"column\": [\"a.b\"]}"
-		},
-		"encoder"
+		"trim", OPTION_FLOAT, FOR_BOTH | FOR_CHOOSE_K, AT(trim), "0",
+		"share of the rows, the farthest from all clusters, that centroids ignore (kmeans, "
+		"kernel)", 0, 0.5,.methods = METHOD_KMEANS | METHOD_KERNEL
 	},
 	{
-		FOR_BOTH | FOR_CHOOSE_K, AT(trim), {
-			"trim", OPTION_FLOAT, NULL, 0, 0.5, "0",
-			"share of the rows, the farthest from all clusters, that centroids ignore (kmeans, "
-			"kernel)"
-		},
-		NULL, METHOD_KMEANS | METHOD_KERNEL
+		"iterations", OPTION_WHOLE, FOR_BOTH | FOR_IMPORT, AT(iterations),
+		"10; compressive 0, with groups 1; qkmeans 3",
+		"maximum number of scans of Lloyd's algorithm", 0, 1000,.methods = METHODS_OF_MEANS
 	},
 	{
-		FOR_BOTH | FOR_IMPORT, AT(iterations), {
-			"iterations", OPTION_WHOLE, NULL, 0, 1000,
-			"10; compressive 0, with groups 1; qkmeans 3",
-			"maximum number of scans of Lloyd's algorithm"
-		},
-		NULL, METHODS_OF_MEANS
+		"tolerance", OPTION_FLOAT, ANY_TRAINING, AT(tolerance), "0.001",
+		"stop when a scan improves the objective by less than this share", 0, 1,
+		.methods = METHODS_OF_MEANS
 	},
 	{
-		ANY_TRAINING, AT(tolerance), {
-			"tolerance", OPTION_FLOAT, NULL, 0, 1, "0.001",
-			"stop when a scan improves the objective by less than this share"
-		},
-		NULL, METHODS_OF_MEANS
+		"effort", OPTION_TEXT, ANY_TRAINING, WORD(effort), "balanced",
+		"\"fast\", \"balanced\" or \"thorough\": how long k-means searches, and in how "
+		"large a sample if there are many clusters; \"thorough\" includes the search of "
+		"\"balanced\"",.methods = METHOD_KMEANS | METHOD_KERNEL
 	},
 	{
-		ANY_TRAINING, WORD(effort), {
-			"effort", OPTION_TEXT, NULL, 0, 0, "balanced",
-			"\"fast\", \"balanced\" or \"thorough\": how long k-means searches, and in how "
-			"large a sample if there are many clusters; \"thorough\" includes the search of "
-			"\"balanced\""
-		},
-		NULL, METHOD_KMEANS | METHOD_KERNEL
+		"levels", OPTION_FLOATS, ANY_TRAINING, AT(levels), NULL,
+		"numbers of branches, from the top level down: [8, 8] is a tree of 64 clusters", 1,
+		FC_MAX_CLUSTERS
 	},
 	{
-		ANY_TRAINING, AT(levels), {
-			"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS, NULL,
-			"numbers of branches, from the top level down: [8, 8] is a tree of 64 clusters"
-		}
+		"balance", OPTION_FLOAT, FOR_BOTH, AT(balance), NULL,
+		"maximum number of rows of a cluster, as a multiple of the mean", 1, 1e6
 	},
 	{
-		FOR_BOTH, AT(balance), {
-			"balance", OPTION_FLOAT, NULL, 1, 1e6, NULL,
-			"maximum number of rows of a cluster, as a multiple of the mean"
-		}
+		"align", OPTION_BOOL, ANY_TRAINING, AT(align), "true",
+		"similar clusters of different groups get the same number"
 	},
 	{
-		ANY_TRAINING, AT(align),
-		{"align", OPTION_BOOL, NULL, 0, 0, "true",
-		"similar clusters of different groups get the same number"}
+		"pinned", OPTION_FLOATS, ANY_TRAINING, AT(pinned), NULL,
+		"clusters whose centroids stay in a retrain: see pin_cluster", 0, FC_MAX_CLUSTERS
 	},
 	{
-		ANY_TRAINING, AT(pinned), {
-			"pinned", OPTION_FLOATS, NULL, 0, FC_MAX_CLUSTERS, NULL,
-			"clusters whose centroids stay in a retrain: see pin_cluster"
-		}
+		"contamination", OPTION_FLOAT, ANY_TRAINING | FOR_IMPORT, 0, "0.01",
+		"share of the training rows for which anomaly returns true", 1e-9, 0.999
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT, 0, {
-			"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999, "0.01",
-			"share of the training rows for which anomaly returns true"
-		}
+		"probes", OPTION_WHOLE, FOR_BOTH | FOR_IMPORT, AT(probes), NULL,
+		"measure the recall of a search through this many clusters, for index_health", 1,
+		FC_MAX_CLUSTERS
 	},
 	{
-		FOR_BOTH | FOR_IMPORT, AT(probes), {
-			"probes", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, NULL,
-			"measure the recall of a search through this many clusters, for index_health"
-		}
+		"frequencies", OPTION_WHOLE, ANY_TRAINING | FOR_IMPORT, AT(frequencies),
+		"from k and the dimension",
+		"number of frequencies of a sketch that is decoded (compressive, live)", 1, 4194304,
+		.methods = METHOD_COMPRESSIVE
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT, AT(frequencies), {
-			"frequencies", OPTION_WHOLE, NULL, 1, 4194304, "from k and the dimension",
-			"number of frequencies of a sketch that is decoded (compressive, live)"
-		},
-		NULL, METHOD_COMPRESSIVE
+		"kernel", OPTION_TEXT, ANY_TRAINING, AT(kernel), "chosen from a sample",
+		"the kernel, such as \"rbf(0.5)\"",.methods = METHOD_KERNEL
 	},
 	{
-		ANY_TRAINING, AT(kernel), {
-			"kernel", OPTION_TEXT, NULL, 0, 0, "chosen from a sample",
-			"the kernel, such as \"rbf(0.5)\""
-		},
-		NULL, METHOD_KERNEL
+		"landmarks", OPTION_WHOLE, ANY_TRAINING, AT(landmarks), "200 to 500, from k",
+		"number of landmarks of the kernel features", 1, 10000,.methods = METHOD_KERNEL
 	},
 	{
-		ANY_TRAINING, AT(landmarks), {
-			"landmarks", OPTION_WHOLE, NULL, 1, 10000, "200 to 500, from k",
-			"number of landmarks of the kernel features"
-		},
-		NULL, METHOD_KERNEL
+		"rank", OPTION_WHOLE, ANY_TRAINING, AT(rank), "max(10, 3 k)",
+		"number of dimensions of the kernel features", 1, 502,.methods = METHOD_KERNEL
 	},
 	{
-		ANY_TRAINING, AT(rank), {
-			"rank", OPTION_WHOLE, NULL, 1, 502, "max(10, 3 k)",
-			"number of dimensions of the kernel features"
-		},
-		NULL, METHOD_KERNEL
+		"factors", OPTION_OBJECT, FOR_BOTH, 0, "{}",
+		"options of qkmeans; with \"method\", a method of factorize and its options, used in each "
+		"scan",.methods = METHOD_QKMEANS
 	},
 	{
-		FOR_BOTH, 0, {
-			"factors", OPTION_OBJECT, NULL, 0, 0, "{}",
-			"options of qkmeans; with \"method\", a method of factorize and its options, used in each "
-			"scan"
-		},
-		NULL, METHOD_QKMEANS
+		"min_cluster_rows", OPTION_WHOLE, ANY_TRAINING, AT(min_cluster_rows),
+		"1 % of the rows, but at least 10", "minimum number of rows of a cluster (density)",
+		1, 1e12,.methods = METHOD_DENSITY
 	},
 	{
-		ANY_TRAINING, AT(min_cluster_rows), {
-			"min_cluster_rows", OPTION_WHOLE, NULL, 1, 1e12, "1 % of the rows, but at least 10",
-			"minimum number of rows of a cluster (density)"
-		},
-		NULL, METHOD_DENSITY
+		"noise", OPTION_FLOAT, ANY_TRAINING | FOR_LIVE, AT(noise), "0.5",
+		"a larger value labels more rows as noise (density)", 0, 2,
+		.methods = METHOD_DENSITY
 	},
 	{
-		ANY_TRAINING | FOR_LIVE, AT(noise), {
-			"noise", OPTION_FLOAT, NULL, 0, 2, "0.5",
-			"a larger value labels more rows as noise (density)"
-		},
-		NULL, METHOD_DENSITY
+		"scale", OPTION_FLOAT, ANY_TRAINING, AT(scale), NULL,
+		"a radius: rows with min_cluster_rows rows within it are dense, as in DBSCAN (density)",
+		0, 1e300,.methods = METHOD_DENSITY
 	},
 	{
-		ANY_TRAINING, AT(scale), {
-			"scale", OPTION_FLOAT, NULL, 0, 1e300, NULL,
-			"a radius: rows with min_cluster_rows rows within it are dense, as in DBSCAN (density)"
-		},
-		NULL, METHOD_DENSITY
+		"micro_clusters", OPTION_WHOLE, ANY_TRAINING, AT(micro_clusters),
+		"min(2000, 20 n / min_cluster_rows)",
+		"number of small k-means clusters, which are joined to the clusters (density)", 1,
+		20000,.methods = METHOD_DENSITY
 	},
 	{
-		ANY_TRAINING, AT(micro_clusters), {
-			"micro_clusters", OPTION_WHOLE, NULL, 1, 20000, "min(2000, 20 n / min_cluster_rows)",
-			"number of small k-means clusters, which are joined to the clusters (density)"
-		},
-		NULL, METHOD_DENSITY
+		"live", OPTION_BOOL_OR_OBJECT, ANY_FUNCTION | FOR_LIVE, 0, "false",
+		"follow the table with a live sketch, so that drift and retrain need no scan"
 	},
 	{
-		ANY_FUNCTION | FOR_LIVE, 0, {
-			"live", OPTION_BOOL_OR_OBJECT, NULL, 0, 0, "false",
-			"follow the table with a live sketch, so that drift and retrain need no scan"
-		}
+		"bucket", OPTION_TEXT, ANY_TRAINING, 0, NULL,
+		"a column of times: the rows of each bucket of time get a sketch",.within = "live"
 	},
 	{
-		ANY_TRAINING, 0, {
-			"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
-			"a column of times: the rows of each bucket of time get a sketch"
-		},
-		"live"
+		"bucket_width", OPTION_TEXT, ANY_TRAINING, 0, "1 day", "length of a bucket of time",
+		.within = "live"
 	},
 	{
-		ANY_TRAINING, 0,
-		{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of a bucket of time"},
-		"live"
+		"half_life", OPTION_TEXT, ANY_TRAINING, AT(live.half_life), NULL,
+		"age at which a row counts half",.within = "live"
 	},
 	{
-		ANY_TRAINING, AT(live.half_life),
-		{"half_life", OPTION_TEXT, NULL, 0, 0, NULL, "age at which a row counts half"},
-		"live"
+		"sample_rows", OPTION_WHOLE, ANY_FUNCTION, AT(sample_rows),
+		"max(20000, 50 k), weighted max(30000, 200 k); fast: 20 k for both",
+		"number of rows of the samples, fewer if memory does not suffice", 100, 1e9
 	},
 	{
-		ANY_FUNCTION, AT(sample_rows), {
-			"sample_rows", OPTION_WHOLE, NULL, 100, 1e9,
-			"max(20000, 50 k), weighted max(30000, 200 k); fast: 20 k for both",
-			"number of rows of the samples, fewer if memory does not suffice"
-		}
+		"sample", OPTION_TEXT, ANY_FUNCTION, WORD(sample), "auto",
+		"\"hash\" samples by a hash of the rows, so that the model does not depend on where they "
+		"are stored"
 	},
 	{
-		ANY_FUNCTION, WORD(sample), {
-			"sample", OPTION_TEXT, NULL, 0, 0, "auto",
-			"\"hash\" samples by a hash of the rows, so that the model does not depend on where they "
-			"are stored"
-		}
+		"seed", OPTION_SEED, ANY_FUNCTION | FOR_LIVE, AT(seed), "0",
+		"seed of every random choice"
 	},
 	{
-		ANY_FUNCTION | FOR_LIVE, AT(seed),
-		{"seed", OPTION_SEED, NULL, 0, 0, "0", "seed of every random choice"}
+		"fresh", OPTION_BOOL, ANY_TRAINING | FOR_SKETCH | FOR_LIVE, AT(fresh), "false",
+		"start afresh, with nothing of the previous version"
 	},
 	{
-		ANY_TRAINING | FOR_SKETCH | FOR_LIVE, AT(fresh),
-		{"fresh", OPTION_BOOL, NULL, 0, 0, "false",
-		"start afresh, with nothing of the previous version"}
+		"keep", OPTION_WHOLE, ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(keep),
+		"5", "number of old versions to keep", 0, 1e6
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(keep),
-		{"keep", OPTION_WHOLE, NULL, 0, 1e6, "5", "number of old versions to keep"}
+		"activate", OPTION_BOOL, ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE,
+		AT(activate), "true",
+		"predict uses the new version after the commit; false: only after use_version"
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(activate),
-		{"activate", OPTION_BOOL, NULL, 0, 0, "true",
-		"predict uses the new version after the commit; false: only after use_version"}
+		"nowait", OPTION_BOOL, ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE,
+		AT(nowait), "false", "fail at once when another session trains the model"
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(nowait),
-		{"nowait", OPTION_BOOL, NULL, 0, 0, "false",
-		"fail at once when another session trains the model"}
+		"quiet", OPTION_BOOL, ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(quiet),
+		"false", "no notices, only warnings; training_log still shows the steps"
 	},
 	{
-		ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(quiet), {
-			"quiet", OPTION_BOOL, NULL, 0, 0, "false",
-			"no notices, only warnings; training_log still shows the steps"
-		}
+		"key", OPTION_NAMES, FOR_WRITE_LABELS, 0, "the primary key",
+		"columns of the relation that identify its rows, written next to the cluster"
 	},
 	{
-		FOR_WRITE_LABELS, 0, {
-			"key", OPTION_NAMES, NULL, 0, 0, "the primary key",
-			"columns of the relation that identify its rows, written next to the cluster"
-		}
+		"where", OPTION_TEXT, FOR_WRITE_LABELS, AT(where), "as in the model",
+		"a condition: only rows for which it is true are written"
 	},
 	{
-		FOR_WRITE_LABELS, AT(where), {
-			"where", OPTION_TEXT, NULL, 0, 0, "as in the model",
-			"a condition: only rows for which it is true are written"
-		}
+		"name", OPTION_BOOL, FOR_WRITE_LABELS, AT(name), "false",
+		"add a column cluster_name with the names of model_clusters"
 	},
 	{
-		FOR_WRITE_LABELS, AT(name),
-		{"name", OPTION_BOOL, NULL, 0, 0, "false",
-		"add a column cluster_name with the names of model_clusters"}
+		"distance", OPTION_BOOL, FOR_WRITE_LABELS, AT(distance), "false",
+		"add a column distance with the values of predict_distance"
 	},
 	{
-		FOR_WRITE_LABELS, AT(distance),
-		{"distance", OPTION_BOOL, NULL, 0, 0, "false",
-		"add a column distance with the values of predict_distance"}
+		"append", OPTION_BOOL, FOR_WRITE_LABELS, 0, "false",
+		"add the rows to an existing table"
 	},
 	{
-		FOR_WRITE_LABELS, 0,
-		{"append", OPTION_BOOL, NULL, 0, 0, "false", "add the rows to an existing table"}
+		"replace", OPTION_BOOL, FOR_WRITE_LABELS, 0, "false",
+		"empty an existing table, then write"
 	},
 	{
-		FOR_WRITE_LABELS, 0,
-		{"replace", OPTION_BOOL, NULL, 0, 0, "false", "empty an existing table, then write"}
+		"follow", OPTION_BOOL, FOR_WRITE_LABELS, 0, "as before",
+		"each new version of the model updates the labels that it changes"
 	},
 	{
-		FOR_WRITE_LABELS, 0, {
-			"follow", OPTION_BOOL, NULL, 0, 0, "as before",
-			"each new version of the model updates the labels that it changes"
-		}
+		"group_by", OPTION_TEXT, FOR_KEEP_SKETCH, 0, NULL,
+		"a column; each of its values gets a sketch"
 	},
 	{
-		FOR_KEEP_SKETCH, 0, {
-			"group_by", OPTION_TEXT, NULL, 0, 0, NULL,
-			"a column; each of its values gets a sketch"
-		}
+		"bucket", OPTION_TEXT, FOR_KEEP_SKETCH, 0, NULL,
+		"a column of times: the rows of each bucket of time get a sketch"
 	},
+	{"bucket_width", OPTION_TEXT, FOR_KEEP_SKETCH, 0, "1 day", "length of a bucket of time"},
 	{
-		FOR_KEEP_SKETCH, 0, {
-			"bucket", OPTION_TEXT, NULL, 0, 0, NULL,
-			"a column of times: the rows of each bucket of time get a sketch"
-		}
+		"half_life", OPTION_TEXT, FOR_KEEP_SKETCH, 0, NULL,
+		"age at which a row counts half in a model of the live sketch"
 	},
 	{
-		FOR_KEEP_SKETCH, 0,
-		{"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of a bucket of time"}
+		"where", OPTION_TEXT, FOR_KEEP_SKETCH, 0, NULL,
+		"a condition: only rows for which it is true are counted"
 	},
+	{"encoder", OPTION_TEXT, FOR_KEEP_SKETCH, 0, NULL, "an encoder of the columns, as text"},
 	{
-		FOR_KEEP_SKETCH, 0, {
-			"half_life", OPTION_TEXT, NULL, 0, 0, NULL,
-			"age at which a row counts half in a model of the live sketch"
-		}
-	},
-	{
-		FOR_KEEP_SKETCH, 0,
-		{"where", OPTION_TEXT, NULL, 0, 0, NULL,
-		"a condition: only rows for which it is true are counted"}
-	},
-	{
-		FOR_KEEP_SKETCH, 0,
-		{"encoder", OPTION_TEXT, NULL, 0, 0, NULL, "an encoder of the columns, as text"}
-	},
-	{
-		FOR_KEEP_SKETCH, 0, {
-			"concurrently", OPTION_BOOL, NULL, 0, 0, "false",
-			"only make the triggers; rebuild_sketch then counts the rows while others write"
-		}
+		"concurrently", OPTION_BOOL, FOR_KEEP_SKETCH, 0, "false",
+		"only make the triggers; rebuild_sketch then counts the rows while others write"
 	}
 };
 
@@ -544,6 +433,21 @@ object_of(const Jsonb *json, const char *name)
 		: NULL;
 }
 
+/*
+ * Returns an option as read_options and option_help need it. Its value is
+ * stored in `fields`, unless this is NULL or the option is not read here.
+ */
+static option
+option_of(const training_option *row, void *fields)
+{
+	return (option)
+	{
+		row->name, row->kind,
+			fields == NULL || row->place == 0 ? NULL : (char *) fields + row->place,
+			row->lower, row->upper, row->initial, row->meaning
+	};
+}
+
 /* ---- checks ---- */
 
 /* Returns true if the function accepts a top-level option of this name. */
@@ -553,7 +457,7 @@ is_known(const char *name, int function)
 	for (int i = 0; i < lengthof(training_options); i++)
 		if ((training_options[i].users & function) &&
 			training_options[i].within == NULL &&
-			strcmp(training_options[i].option.name, name) == 0)
+			strcmp(training_options[i].name, name) == 0)
 			return true;
 	return false;
 }
@@ -566,7 +470,7 @@ static void
 reject_misplaced(Jsonb *json, const training_option *known, int function)
 {
 	const char *place = known->within;
-	const char *name = known->option.name;
+	const char *name = known->name;
 
 	if (value_of_key(json, name) == NULL || is_known(name, function))
 		return;
@@ -598,13 +502,10 @@ read_within(Jsonb *json, const char *within, int function, void *fields)
 	{
 		const training_option *row = &training_options[i];
 
-		if (!(row->users & function) ||
-			(row->within == NULL) != (within == NULL) ||
-			(within != NULL && strcmp(row->within, within) != 0))
-			continue;
-		known[count] = row->option;
-		known[count++].value = row->place == 0 ? NULL
-			: (char *) fields + row->place;
+		if ((row->users & function) &&
+			(row->within == NULL || within == NULL ? row->within == within
+			 : strcmp(row->within, within) == 0))
+			known[count++] = option_of(row, fields);
 	}
 	read_options(json, known, count);
 }
@@ -642,18 +543,6 @@ read_window(Jsonb *json, int function)
 	return &given->window;
 }
 
-static row_sampling
-sampling_of_name(const char *name)
-{
-	if (name == NULL || strcmp(name, "auto") == 0)
-		return SAMPLE_AUTO;
-	if (strcmp(name, "hash") != 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("sample \"%s\" is not known", name),
-				errhint("Samples are auto, hash."));
-	return SAMPLE_HASH;
-}
-
 /*
  * Reads option "factors". Sets a default for sse_ratio if the method is auto,
  * so that it compares the distances of the training rows as well as their
@@ -667,10 +556,8 @@ read_factors(Jsonb *json)
 
 	if (method == NULL)
 		return factors;
-	factors.method = "";
-	if (method->type == jbvString)
-		factors.method = pnstrdup(method->val.string.val,
-								  (Size) method->val.string.len);
+	factors.method = (method->type != jbvString ? ""
+					  : pnstrdup(method->val.string.val, (Size) method->val.string.len));
 	factors.settings = without_key(factors.settings, "method");
 	if (strcmp(factors.method, "auto") == 0)
 		factors.settings = joined(json_of_text("{\"sse_ratio\": 1.1}"),
@@ -699,6 +586,7 @@ read_train_options(Jsonb *json, option_user function)
 	JsonbValue *live;
 
 	*o = defaults;
+	given->sample = "auto";
 	for (int i = 0; i < lengthof(training_options); i++)
 		reject_misplaced(json, &training_options[i], function);
 	read_within(json, NULL, function, given);
@@ -716,7 +604,7 @@ read_train_options(Jsonb *json, option_user function)
 	o->factors = read_factors(object_of(json, "factors"));
 	o->metric = metric_of_training(given->metric);
 	o->effort = effort_of_options(given->effort);
-	o->sample = sampling_of_name(given->sample);
+	o->sample = (row_sampling) choice_of_name("sample", given->sample, samples, lengthof(samples));
 	o->method = given->method == NULL ? METHOD_NONE
 		: train_method_of(given->method);
 	return o;
@@ -728,6 +616,15 @@ options_of_text(const char *text)
 	return read_train_options(json_of_text(text), FOR_TRAIN);
 }
 
+/* Reads an argument that is the name of a function with options. */
+static option_user
+function_argument(FunctionCallInfo fcinfo, int n)
+{
+	require_argument(fcinfo, n, "function");
+	return (option_user) choice_of_name("function", text_to_cstring(PG_GETARG_TEXT_PP(n)),
+										functions, lengthof(functions));
+}
+
 /*
  * Takes (options, function). Raises an error for options that the function
  * does not accept.
@@ -737,11 +634,7 @@ Datum
 fastclust_check_training_options(PG_FUNCTION_ARGS)
 {
 	require_argument(fcinfo, 0, "options");
-	require_argument(fcinfo, 1, "function");
-	(void) read_train_options(PG_GETARG_JSONB_P(0),
-							  (option_user) choice_of_name("function",
-														   text_to_cstring(PG_GETARG_TEXT_PP(1)),
-														   functions, lengthof(functions)));
+	(void) read_train_options(PG_GETARG_JSONB_P(0), function_argument(fcinfo, 1));
 	PG_RETURN_VOID();
 }
 
@@ -789,9 +682,9 @@ unknown_option(const train_options *options, option_user user)
 
 		if ((row->users & FOR_BOTH) && row->within == NULL &&
 			!(row->users & user) &&
-			(retrains ? value_of_key(options->json, row->option.name)
-			 : value_of(options->json, row->option.name)) != NULL)
-			return row->option.name;
+			(retrains ? value_of_key(options->json, row->name)
+			 : value_of(options->json, row->name)) != NULL)
+			return row->name;
 	}
 	return NULL;
 }
@@ -841,9 +734,9 @@ warn_ineffective_options(train_method method, const train_options *given,
 		const training_option *row = &training_options[i];
 
 		if (row->methods != 0 && !(row->methods & effective) &&
-			value_of(given->json, row->option.name) != NULL &&
-			!needs_no_warning(row->option.name, effective, all))
-			warn_no_effect(row->option.name, method, row->methods);
+			value_of(given->json, row->name) != NULL &&
+			!needs_no_warning(row->name, effective, all))
+			warn_no_effect(row->name, method, row->methods);
 	}
 	if (all->group_by == NULL && value_of(given->json, "align") != NULL)
 		ereport(WARNING,
@@ -954,39 +847,45 @@ options_to_store(const train_options *options, const char *condition)
 /* ---- help ---- */
 
 /* Settings that limit a training, which option_help also lists. */
-static const option settings[] = {
+static const training_option settings[] = {
 	{
-		"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB",
-		"maximum memory of the call, a setting (SET): samples are made small enough to fit"
+		"memory_budget", OPTION_TEXT, FOR_BOTH | FOR_CHOOSE_K, 0, "512 MB",
+		"maximum memory of the call, a setting (SET): samples are made small enough to fit",
+		.within = "fastclust"
 	},
 	{
-		"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none",
-		"maximum of fastclust.memory_budget, which only a superuser sets"
+		"memory_budget_limit", OPTION_TEXT, FOR_BOTH | FOR_CHOOSE_K, 0, "none",
+		"maximum of fastclust.memory_budget, which only a superuser sets",.within = "fastclust"
 	},
 	{
-		"time_budget", OPTION_TEXT, NULL, 0, 0, "1 h",
+		"time_budget", OPTION_TEXT, FOR_BOTH | FOR_CHOOSE_K, 0, "1 h",
 		"maximum time of one step, a setting (SET): a step with a longer estimate fails before it "
-		"begins"
+		"begins",
+		.within = "fastclust"
 	}
 };
+
+static void
+put_help(FunctionCallInfo fcinfo, const training_option *rows, int count, int function)
+{
+	for (int i = 0; i < count; i++)
+		if (rows[i].users & function)
+		{
+			option		known = option_of(&rows[i], NULL);
+
+			put_option_help(fcinfo, &known, rows[i].within);
+		}
+}
 
 /* Takes (function). Returns the rows of option_help, in this order. */
 PG_FUNCTION_INFO_V1(fastclust_option_help);
 Datum
 fastclust_option_help(PG_FUNCTION_ARGS)
 {
-	int			function;
+	option_user function = function_argument(fcinfo, 0);
 
-	require_argument(fcinfo, 0, "function");
-	function = choice_of_name("function", text_to_cstring(PG_GETARG_TEXT_PP(0)),
-							  functions, lengthof(functions));
 	fastclust_begin_rows(fcinfo);
-	for (int i = 0; i < lengthof(training_options); i++)
-		if (training_options[i].users & function)
-			put_option_help(fcinfo, &training_options[i].option,
-							training_options[i].within);
-	for (int i = 0;
-		 i < lengthof(settings) && (function & (FOR_BOTH | FOR_CHOOSE_K)); i++)
-		put_option_help(fcinfo, &settings[i], "fastclust");
+	put_help(fcinfo, training_options, lengthof(training_options), function);
+	put_help(fcinfo, settings, lengthof(settings), function);
 	return (Datum) 0;
 }

@@ -133,20 +133,20 @@ kept(const fc_rule_tree *tree, const fc_labelled *rows, size_t from)
 
 /* Returns true if the row meets all conditions, tested one by one. */
 static bool
-meets(const fc_labelled *rows, size_t i, const fc_condition *conditions, size_t count)
+meets(const fc_labelled *rows, size_t i, const fc_range *conditions, size_t count)
 {
 	for (size_t c = 0; c < count; c++)
 	{
 		double		x = rows->x[conditions[c].axis * rows->n + i];
 
-		if (!(x > conditions[c].lower && x <= conditions[c].upper))
+		if (!(x > conditions[c].lower.shown && x <= conditions[c].upper.shown))
 			return false;
 	}
 	return true;
 }
 
 static size_t
-columns_of(const fc_labelled *rows, const fc_condition *conditions, size_t count)
+columns_of(const fc_labelled *rows, const fc_range *conditions, size_t count)
 {
 	size_t		columns = 0;
 
@@ -170,12 +170,12 @@ check_tree(const fc_rule_tree *tree, const fc_labelled *rows, size_t conditions)
 {
 	uint32_t   *leaves = unit_alloc(tree->count, sizeof(uint32_t));
 	size_t		count = fc_rules_leaves(tree, leaves);
-	fc_condition requested[FC_RULES_DEPTH];
+	fc_range requested[FC_RULES_DEPTH];
 
 	CHECK(count >= 1 && count <= tree->count, "%zu leaves", count);
 	for (size_t l = 0; l < count; l++)
 	{
-		size_t		asks = fc_rules_conditions(tree, leaves[l], requested);
+		size_t		asks = fc_rules_ranges(tree, leaves[l], requested);
 		size_t		wrong = 0;
 
 		CHECK(columns_of(rows, requested, asks) <= conditions, "%zu conditions", asks);
@@ -241,7 +241,7 @@ test_circle(void)
 		p.labels[i] = p.x[i] >= 22.0 || p.x[i] < 5.0 ? 0 : p.x[i] < 12.0 ? 1 : 2;
 	}
 	p.axes[0].period = 24.0;
-	fc_cut_circle(p.x, p.labels, 3000, 3, &p.axes[0], &arena);
+	fc_cut_circle(p.x, &p.rows, &p.axes[0], &arena);
 	cut = p.axes[0].cut;
 	CHECK(fabs(cut - 22.0) < 0.1 || fabs(cut - 5.0) < 0.1 || fabs(cut - 12.0) < 0.1, "the cut is at %g", cut);
 	for (size_t i = 0; i < 3000; i++)

@@ -88,6 +88,17 @@ fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch)
 }
 
 void
+fc_sort_numbers(const double *x, size_t n, fc_keyed *items, fc_keyed *scratch)
+{
+	for (size_t i = 0; i < n; i++)
+		items[i] = (fc_keyed)
+	{
+		fc_number_key(x[i]), i
+	};
+	fc_sort(items, n, scratch);
+}
+
+void
 fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items)
 {
 	for (size_t r = 0; r < n; r++)

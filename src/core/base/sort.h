@@ -17,6 +17,9 @@ typedef struct fc_keyed
  */
 void		fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch);
 
+/* Sets n items to the keys and the indices of n numbers, sorted ascending. */
+void		fc_sort_numbers(const double *x, size_t n, fc_keyed *items, fc_keyed *scratch);
+
 /*
  * Sets items[0 .. n - 1] to the hash (key) and the index (value) of each row,
  * sorted by hash. The order depends only on the bytes of the rows, row_bytes

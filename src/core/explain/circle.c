@@ -31,30 +31,24 @@ agreement_at(const int32_t *circle, size_t m, size_t i, size_t size, size_t *cou
 }
 
 void
-fc_cut_circle(double *x, const int32_t *labels, size_t n, size_t k,
-			  fc_axis *axis, fc_arena *arena)
+fc_cut_circle(double *x, const fc_labelled *rows, fc_axis *axis, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	size_t		m = fc_split_rows(n).learn;
+	size_t		m = fc_split_rows(rows->n).learn;
 	size_t		size = smaller(larger(1, (size_t) (WINDOW * (double) m)), MAX_WINDOW);
-	fc_keyed   *rows = FC_TAKE(arena, m, fc_keyed);
+	fc_keyed   *order = FC_TAKE(arena, m, fc_keyed);
 	int32_t    *circle = FC_TAKE(arena, m, int32_t);
-	size_t	   *count = FC_TAKE_ZEROED(arena, k, size_t);
+	size_t	   *count = FC_TAKE_ZEROED(arena, rows->k, size_t);
 	size_t		least = SIZE_MAX;
 	double		widest = 0.0;	/* gap between the values at the cut */
 
+	fc_sort_numbers(x, m, order, FC_TAKE(arena, m, fc_keyed));
 	for (size_t i = 0; i < m; i++)
-		rows[i] = (fc_keyed)
-	{
-		fc_number_key(x[i]), i
-	};
-	fc_sort(rows, m, FC_TAKE(arena, m, fc_keyed));
-	for (size_t i = 0; i < m; i++)
-		circle[i] = labels[rows[i].value];
+		circle[i] = rows->labels[order[i].value];
 	for (size_t i = 0; i < m; i++)
 	{
-		double		low = x[rows[(i + m - 1) % m].value];
-		double		high = x[rows[i].value] + (i == 0 ? axis->period : 0.0);
+		double		low = x[order[(i + m - 1) % m].value];
+		double		high = x[order[i].value] + (i == 0 ? axis->period : 0.0);
 		size_t		pairs;
 
 		if (!(high > low))
@@ -69,6 +63,6 @@ fc_cut_circle(double *x, const int32_t *labels, size_t n, size_t k,
 		axis->cut = -axis->cut < axis->period ? -axis->cut : -axis->cut - axis->period;
 	}
 	fc_arena_release(arena, mark);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < rows->n; i++)
 		x[i] = -(x[i] < axis->cut ? x[i] + axis->period : x[i]);
 }

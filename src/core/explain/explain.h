@@ -220,8 +220,7 @@ fc_split_rows(size_t n)
  * -cut. A range of these, lower < x <= upper, is a half-open arc of the circle,
  * [-upper, -lower).
  */
-void		fc_cut_circle(double *x, const int32_t *labels, size_t n, size_t k,
-						  fc_axis *axis, fc_arena *arena);
+void		fc_cut_circle(double *x, const fc_labelled *rows, fc_axis *axis, fc_arena *arena);
 
 /*
  * Learns a tree, allocated in the arena, from n > 0 rows. A rule tests at most
@@ -249,22 +248,10 @@ bool		fc_rules_meets(const fc_short_rule *rule, const fc_labelled *rows, size_t 
 int32_t		fc_rules_label(const fc_rule_tree *tree, const fc_labelled *rows, size_t i);
 
 /*
- * A condition of a rule: lower < x[axis] <= upper, in the units shown to
- * users.
+ * Fills in the ranges of a leaf, up to FC_RULES_DEPTH, in order from the root.
+ * Returns the number of ranges.
  */
-typedef struct fc_condition
-{
-	uint32_t	axis;
-	double		lower;			/* lower bound; -INFINITY: unbounded */
-	double		upper;			/* upper bound; INFINITY: unbounded */
-} fc_condition;
-
-/*
- * Fills in the conditions of a leaf, up to FC_RULES_DEPTH, in order from the
- * root. Returns the number of conditions.
- */
-size_t		fc_rules_conditions(const fc_rule_tree *tree, size_t leaf,
-								fc_condition *conditions);
+size_t		fc_rules_ranges(const fc_rule_tree *tree, size_t leaf, fc_range *ranges);
 
 /* ---- profiles ---- */
 

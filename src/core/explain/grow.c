@@ -22,9 +22,13 @@ max_nodes(size_t n, size_t k)
 	return 2 * (leaves < n ? leaves : n);
 }
 
-void
-fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena)
+/* Allocates the arrays of a grower in the arena. */
+static void
+take_arrays(fc_grower *grower, fc_arena *arena)
 {
+	size_t		n = grower->rows->n;
+	size_t		d = grower->rows->d;
+	size_t		k = grower->rows->k;
 	fc_row_split split = fc_split_rows(n);
 
 	grower->split = split;
@@ -307,14 +311,8 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 
 	for (size_t axis = 0; axis < grower->rows->d; axis++)
 	{
-		for (size_t i = 0; i < n; i++)
-			items[i] = (fc_keyed)
-		{
-			fc_number_key(grower->rows->x[axis * grower->rows->n + i]),
-				i
-		};
 		fc_check();
-		fc_sort(items, n, scratch);
+		fc_sort_numbers(grower->rows->x + axis * grower->rows->n, n, items, scratch);
 		for (size_t i = 0; i < n; i++)
 			grower->sorted[axis * n + i] = (uint32_t) items[i].value;
 	}
@@ -340,6 +338,7 @@ fc_grower_restart(fc_grower *grower)
 void
 fc_grower_start(fc_grower *grower, fc_arena *arena)
 {
+	take_arrays(grower, arena);
 	sort_axes(grower, arena);
 	for (size_t i = 0; i <= grower->split.learn; i++)
 		grower->n_log_n[i] = i > 0 ? (double) i * log((double) i) : 0.0;

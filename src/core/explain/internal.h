@@ -59,11 +59,10 @@ typedef struct fc_grower
 								 * root along each axis */
 } fc_grower;
 
-/* Allocates the arrays of a grower in the arena. */
-void		fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k,
-						   fc_arena *arena);
-
-/* Creates the root and finds its best split. */
+/*
+ * Allocates the arrays of a grower in the arena, creates the root and finds
+ * its best split.
+ */
 void		fc_grower_start(fc_grower *grower, fc_arena *arena);
 
 /* Resets the tree to the root alone. */
@@ -84,6 +83,9 @@ bool		fc_grower_split(fc_grower *grower);
  * written.
  */
 size_t		fc_best_axes(double *gains, size_t d, size_t max, uint32_t *axes);
+
+/* Adds a range, or intersects it with the range of the same axis. */
+void		fc_add_range(fc_range *ranges, size_t *count, const fc_range *range);
 
 /* Adds short rules to a learned tree, and sets the precision of its leaves. */
 void		fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena,

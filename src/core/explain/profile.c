@@ -49,11 +49,13 @@ telling(fc_axis_kind kind, const fc_profile_cell *cell)
 }
 
 static fc_profile_cell
-cell_of(fc_axis_kind kind, uint32_t axis, double centroid, double mean,
-		double deviation)
+cell_of(fc_axis_kind kind, uint32_t axis, double centroid, const double *other,
+		double mean, double deviation)
 {
 	fc_profile_cell cell = {.axis = axis,.difference = NAN,.lift = NAN};
 
+	if (deviation > 0.0 && other != NULL)
+		cell.apart = (centroid - *other) / deviation;
 	if (fabs(centroid) < ROUNDING * deviation)
 		centroid = 0.0;
 	cell.value = own_unit(kind, centroid);
@@ -118,24 +120,17 @@ fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid,
 
 	for (size_t i = 0; i < d; i++)
 	{
-		if (i + 1 < d && kinds[i + 1] == FC_AXIS_SINE)
+		const double *there = other != NULL ? other + i : NULL;
+
+		unsorted[i] = (fc_profile_cell)
 		{
-			unsorted[i] = cyclic_cell((uint32_t) i, centroid + i,
-									  other != NULL ? other + i : NULL,
-									  mean + i, deviation + i);
-			i++;
-			unsorted[i] = (fc_profile_cell)
-			{
-				.axis = (uint32_t) i,
-					.telling = -1.0
-			};
-			continue;
-		}
-		unsorted[i] = cell_of(kinds[i], (uint32_t) i, centroid[i], mean[i],
-							  deviation[i]);
-		unsorted[i].apart = other != NULL && deviation[i] > 0.0
-			? (centroid[i] - other[i]) / deviation[i]
-			: 0.0;
+			.axis = (uint32_t) i,.telling = -1.0
+		};
+		if (i + 1 < d && kinds[i + 1] == FC_AXIS_SINE)
+			unsorted[i] = cyclic_cell((uint32_t) i, centroid + i, there, mean + i, deviation + i);
+		else if (kinds[i] != FC_AXIS_SINE)
+			unsorted[i] = cell_of(kinds[i], (uint32_t) i, centroid[i], there, mean[i],
+								  deviation[i]);
 	}
 	sort_axes(unsorted, true, d, items, scratch);
 	for (size_t i = 0; i < d; i++)

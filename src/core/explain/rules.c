@@ -7,18 +7,6 @@
 
 /* ---- pruning ---- */
 
-typedef struct pruning
-{
-	double	   *worth;			/* k values: contribution of a correctly
-								 * labelled row to the score, by label */
-
-	/*
-	 * score of each node's subtree: the worth of rows with a correct label,
-	 * minus the price of every leaf but one
-	 */
-	double	   *value;
-} pruning;
-
 /*
  * Sets worth[j] to the contribution of a correctly labelled row of label j to
  * the score. The fraction 1 - FC_RULES_BALANCE of the maximum score is divided
@@ -60,25 +48,31 @@ leaf_value(const fc_grower *grower, size_t number, const double *worth)
 /*
  * Prunes the tree from its leaves upwards: a node becomes a leaf unless its
  * children raise the score by more than the price of a leaf.
+ *
+ * worth: k values, the contribution of a correctly labelled row to the score,
+ * by label.
+ *
+ * value: score of each node's subtree, the worth of rows with a correct label
+ * minus the price of every leaf but one.
  */
 static void
-prune(fc_grower *grower, const pruning *scratch)
+prune(fc_grower *grower, double *worth, double *value)
 {
 	double		price = FC_RULES_PRICE / (double) grower->rows->k;
 
-	weigh_labels(grower, scratch->worth);
+	weigh_labels(grower, worth);
 	for (size_t i = grower->count; i-- > 0;)
 	{
 		fc_rule_node *node = &grower->nodes[i];
 		double		children;
 
 		fc_check();
-		scratch->value[i] = leaf_value(grower, i, scratch->worth);
+		value[i] = leaf_value(grower, i, worth);
 		if (node->below < 0)
 			continue;
-		children = scratch->value[node->below] + scratch->value[node->above] - price;
-		if (children > scratch->value[i])
-			scratch->value[i] = children;
+		children = value[node->below] + value[node->above] - price;
+		if (children > value[i])
+			value[i] = children;
 		else
 			node->below = node->above = -1;
 	}
@@ -92,20 +86,16 @@ fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena,
 {
 	fc_grower	grower = {.rows = rows,.conditions = conditions};
 	double		best = -INFINITY;
-	pruning		scratch;
+	double	   *worth = FC_TAKE(arena, rows->k, double);
+	double	   *value;
 	uint32_t	roots[FC_RULES_TRIES];
 	size_t		count;
 
 	FC_ASSERT(rows->n > 0 && conditions >= 1 &&
 			  conditions <= FC_RULES_CONDITIONS);
-	fc_grower_take(&grower, rows->n, rows->d, rows->k, arena);
-	scratch = (pruning)
-	{
-		FC_TAKE(arena, rows->k, double),
-			FC_TAKE(arena, grower.max_nodes, double)
-	};
-	tree->nodes = FC_TAKE(arena, grower.max_nodes, fc_rule_node);
 	fc_grower_start(&grower, arena);
+	value = FC_TAKE(arena, grower.max_nodes, double);
+	tree->nodes = FC_TAKE(arena, grower.max_nodes, fc_rule_node);
 	count = fc_best_axes(grower.gains, rows->d,
 						 larger(1,
 								smaller(FC_RULES_TRIES,
@@ -118,10 +108,10 @@ fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena,
 			fc_grower_prefer(&grower, roots[i]);
 		while (fc_grower_split(&grower))
 			continue;
-		prune(&grower, &scratch);
-		if (scratch.value[0] <= best)
+		prune(&grower, worth, value);
+		if (value[0] <= best)
 			continue;
-		best = scratch.value[0];
+		best = value[0];
 		tree->count = grower.count;
 		memcpy(tree->nodes, grower.nodes, grower.count * sizeof(fc_rule_node));
 	}

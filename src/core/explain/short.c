@@ -149,22 +149,6 @@ sweep_axes(short_search *s, double penalty)
 	}
 }
 
-/* Adds a range to a rule, or intersects it with the range of the same axis. */
-static void
-add_range(fc_short_rule *rule, const fc_range *range)
-{
-	for (size_t i = 0; i < rule->count; i++)
-		if (rule->ranges[i].axis == range->axis)
-		{
-			if (range->lower.raw > rule->ranges[i].lower.raw)
-				rule->ranges[i].lower = range->lower;
-			if (range->upper.raw < rule->ranges[i].upper.raw)
-				rule->ranges[i].upper = range->upper;
-			return;
-		}
-	rule->ranges[rule->count++] = *range;
-}
-
 /*
  * Replaces each range by the best range along its axis, given the other
  * ranges; does this twice.
@@ -204,7 +188,7 @@ find_rule(short_search *s, size_t wanted, size_t place)
 								(double) step / (double) wanted));
 		if (fc_best_axes(s->gains, s->grower->rows->d, needed, axes) < needed)
 			break;
-		add_range(&rule, &s->ranges[axes[needed - 1]]);
+		fc_add_range(rule.ranges, &rule.count, &s->ranges[axes[needed - 1]]);
 	}
 	polish(s, &rule);
 	return rule;

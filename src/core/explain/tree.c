@@ -2,8 +2,7 @@
  * tree.c - reads rules: the leaves of a tree, their conditions, the label of a
  * row; see explain.h
  */
-#include "explain/explain.h"
-
+#include "explain/internal.h"
 
 bool
 fc_rules_meets(const fc_short_rule *rule, const fc_labelled *rows, size_t i)
@@ -82,9 +81,25 @@ fc_rules_label(const fc_rule_tree *tree, const fc_labelled *rows, size_t i)
 	return label;
 }
 
+void
+fc_add_range(fc_range *ranges, size_t *count, const fc_range *range)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (ranges[i].axis == range->axis)
+		{
+			if (range->lower.raw > ranges[i].lower.raw)
+				ranges[		i].lower = range->lower;
+
+			if (range->upper.raw < ranges[i].upper.raw)
+				ranges[		i].upper = range->upper;
+
+			return;
+		}
+	ranges[		(*count)++] = *range;
+}
+
 size_t
-fc_rules_conditions(const fc_rule_tree *tree, size_t leaf,
-					fc_condition *conditions)
+fc_rules_ranges(const fc_rule_tree *tree, size_t leaf, fc_range *ranges)
 {
 	size_t		path[FC_RULES_DEPTH + 1];
 	size_t		depth = 0;
@@ -99,22 +114,15 @@ fc_rules_conditions(const fc_rule_tree *tree, size_t leaf,
 	for (size_t i = depth; i > 0; i--)
 	{
 		const fc_rule_node *node = &tree->nodes[path[i]];
-		size_t		c = 0;
-
-		while (c < count && conditions[c].axis != node->axis)
-			c++;
-		if (c == count)
-			conditions[count++] = (fc_condition)
-		{
-			node->axis, -INFINITY,
-				INFINITY
+		fc_range	range = {
+			node->axis, {-INFINITY, -INFINITY}, {INFINITY, INFINITY}
 		};
+
 		if ((size_t) node->below == path[i - 1])
-			conditions[c].upper = fmin(conditions[c].upper,
-									   node->threshold.shown);
+			range.upper = node->threshold;
 		else
-			conditions[c].lower = fmax(conditions[c].lower,
-									   node->threshold.shown);
+			range.lower = node->threshold;
+		fc_add_range(ranges, &count, &range);
 	}
 	return count;
 }

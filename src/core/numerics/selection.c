@@ -111,12 +111,7 @@ weighted_quantile(trim_work *w, double target)
 	double		below = 0.0;
 	size_t		i = 0;
 
-	for (size_t r = 0; r < w->rows; r++)
-		w->order[r] = (fc_keyed)
-	{
-		fc_number_key(w->value[r]), r
-	};
-	fc_sort(w->order, w->rows, w->order + w->rows);
+	fc_sort_numbers(w->value, w->rows, w->order, w->order + w->rows);
 	for (; i + 1 < w->rows &&
 		 (below += weight_of(w, w->order[i].value)) < target;)
 		i++;

@@ -166,16 +166,24 @@ cyclic_kind_of(const fc_encoder_feature *feature)
 		: kind;
 }
 
-/* Formats a time of day in seconds as HH:MM, with seconds if they are not 0. */
-static char *
-shown_time(double seconds)
+char *
+text_of_time(double seconds, bool with_seconds)
 {
-	int			minutes = (int) floor(seconds / SECS_PER_MINUTE);
-	double		rest = seconds - (double) minutes * SECS_PER_MINUTE;
-	char	   *time = psprintf("%02d:%02d", minutes / 60, minutes % 60);
+	int			whole = (int) floor(seconds);
+	int			micro = (int) Min(floor((seconds - whole) * USECS_PER_SEC + 0.25), 999999);
+	StringInfoData time;
 
-	return rest == 0 ? time
-		: psprintf(rest == rint(rest) ? "%s:%02.0f" : "%s:%09.6f", time, rest);
+	initStringInfo(&time);
+	appendStringInfo(&time, "%02d:%02d", whole / SECS_PER_HOUR, whole / SECS_PER_MINUTE % 60);
+	if (with_seconds || whole % SECS_PER_MINUTE > 0 || micro > 0)
+		appendStringInfo(&time, ":%02d", whole % SECS_PER_MINUTE);
+	if (micro > 0)
+	{
+		appendStringInfo(&time, ".%06d", micro);
+		while (time.data[time.len - 1] == '0')
+			time.data[--time.len] = '\0';
+	}
+	return time.data;
 }
 
 char *
@@ -208,7 +216,7 @@ text_of_cyclic_value(const cyclic_kind *kind, double x, bool exact, bool literal
 	}
 	if (kind->date)
 		return literal ? psprintf("%d", place + 1) : pstrdup(weekdays[place]);
-	time = shown_time(x - (double) place * SECS_PER_DAY);
+	time = text_of_time(x - (double) place * SECS_PER_DAY, false);
 	if (kind->cycle == FC_CYCLE_DAY)
 		return literal ? quote_literal_cstr(time) : time;
 	return literal ? psprintf("'%d days %s'", place, time)

@@ -231,6 +231,12 @@ extern const cyclic_kind cyclic_kinds[FC_CYCLIC_KINDS];
 extern const cyclic_kind *cyclic_kind_of(const fc_encoder_feature *feature);
 
 /*
+ * Formats a time of day in seconds as HH:MM. Appends seconds and their
+ * fraction unless they are 0; `with_seconds` appends seconds also if they are.
+ */
+extern char *text_of_time(double seconds, bool with_seconds);
+
+/*
  * Returns a value as text, such as 23:10, Tuesday 09:30, 3 January, or as an
  * SQL literal for the expression of rules. Rounds it to the minute or the day,
  * unless `exact` is true.

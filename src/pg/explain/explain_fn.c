@@ -40,9 +40,9 @@ read_axis_kinds(Datum datum, Size d)
 
 /* ---- rows and their labels ---- */
 
-/* Returns the values of the rows transposed (d x n), in the order of axes. */
+/* Returns the values of the rows transposed (d x n), in the order of the axes. */
 static double *
-columns_of_rows(const fc_weighted_rows *rows, const Size *order)
+columns_of_rows(const fc_weighted_rows *rows, const fc_axis *axes)
 {
 	double	   *row = palloc(rows->d * sizeof(double));
 	double	   *x = alloc_large(rows->d * rows->n * sizeof(double));
@@ -53,7 +53,7 @@ columns_of_rows(const fc_weighted_rows *rows, const Size *order)
 			CHECK_FOR_INTERRUPTS();
 		fc_weighted_row(rows, i, row);
 		for (Size j = 0; j < rows->d; j++)
-			x[j * rows->n + i] = row[order[j]];
+			x[j * rows->n + i] = row[axes[j].dimension];
 	}
 	return x;
 }
@@ -90,48 +90,6 @@ read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
 	return labels;
 }
 
-/* Reads the kinds and columns of the axes from arguments 3 and 4. */
-static fc_axis *
-read_axes(FunctionCallInfo fcinfo, Size d)
-{
-	fc_axis_kind *kinds = read_axis_kinds(PG_GETARG_DATUM(3), d);
-	double	   *columns = read_float8_array(PG_GETARG_DATUM(4), (int) d, "columns");
-	fc_axis    *axes = palloc(d * sizeof(fc_axis));
-
-	for (Size j = 0; j < d; j++)
-		axes[j] = (fc_axis)
-	{
-		.kind = kinds[j],
-			.column = (uint32_t) (int64) columns[j]
-	};
-	return axes;
-}
-
-/*
- * Returns the axes with indicators of NULL first: flags whose column also has
- * another axis that is no flag. Of two conditions that divide the sample alike,
- * a rule then has the one on the indicator, not a range of the values that
- * stand in for NULLs.
- */
-static Size *
-indicators_first(const fc_axis *axes, Size d)
-{
-	Size	   *order = palloc(d * sizeof(Size));
-	Size		count = 0;
-
-	for (int pass = 0; pass < 2; pass++)
-		for (Size j = 0; j < d; j++)
-		{
-			bool		indicator = (axes[j].kind == FC_AXIS_FLAG && j > 0 &&
-									 axes[j - 1].column == axes[j].column &&
-									 axes[j - 1].kind != FC_AXIS_FLAG);
-
-			if (indicator == (pass == 0))
-				order[count++] = j;
-		}
-	return order;
-}
-
 /* Returns the feature of a dimension, from 0, if it is cyclic, else NULL. */
 static const fc_encoder_feature *
 cyclic_feature(const fc_encoder *encoder, Size dimension)
@@ -144,21 +102,38 @@ cyclic_feature(const fc_encoder *encoder, Size dimension)
 	return feature->cycle != FC_CYCLE_NONE && feature->first == dimension ? feature : NULL;
 }
 
-/* Returns the axes in an order, with their dimensions and periods. */
+/*
+ * Reads the kinds and columns of the axes from arguments 3 and 4.
+ *
+ * Indicators of NULL are first: flags whose column also has another axis that
+ * is no flag. Of two conditions that divide the sample alike, a rule then has
+ * the one on the indicator, not a range of the values that stand in for NULLs.
+ */
 static fc_axis *
-ordered_axes(const fc_axis *axes, const Size *order, const fc_encoder *encoder, Size d)
+read_axes(FunctionCallInfo fcinfo, const fc_encoder *encoder, Size d)
 {
-	fc_axis    *ordered = palloc(d * sizeof(fc_axis));
+	fc_axis_kind *kinds = read_axis_kinds(PG_GETARG_DATUM(3), d);
+	double	   *columns = read_float8_array(PG_GETARG_DATUM(4), (int) d, "columns");
+	fc_axis    *axes = palloc(d * sizeof(fc_axis));
+	Size		count = 0;
 
-	for (Size j = 0; j < d; j++)
-	{
-		const fc_encoder_feature *cyclic = cyclic_feature(encoder, order[j]);
+	for (int pass = 0; pass < 2; pass++)
+		for (Size j = 0; j < d; j++)
+		{
+			bool		indicator = (j > 0 && columns[j - 1] == columns[j] &&
+									 kinds[j] == FC_AXIS_FLAG && kinds[j - 1] != FC_AXIS_FLAG);
+			const fc_encoder_feature *cyclic = cyclic_feature(encoder, j);
 
-		ordered[j] = axes[order[j]];
-		ordered[j].dimension = (uint32) order[j];
-		ordered[j].period = cyclic != NULL ? cyclic->period : 0;
-	}
-	return ordered;
+			if (indicator == (pass == 0))
+				axes[count++] = (fc_axis)
+			{
+				.kind = kinds[j],
+					.column = (uint32_t) (int64) columns[j],
+					.dimension = (uint32) j,
+					.period = cyclic != NULL ? cyclic->period : 0
+			};
+		}
+	return axes;
 }
 
 /* ---- cyclic columns ---- */
@@ -183,7 +158,7 @@ cut_circle(double *x, const fc_labelled *rows, fc_axis *axis, fc_arena *arena)
 		x[i] = fc_in_period(rint(turn * period * unit) / unit, period);
 		x[rows->n + i] = 0;
 	}
-	fc_cut_circle(x, rows->labels, rows->n, rows->k, axis, arena);
+	fc_cut_circle(x, rows, axis, arena);
 }
 
 /* ---- rules ---- */
@@ -209,8 +184,7 @@ share_kept(const fc_rule_tree *tree, const fc_labelled *rows)
  */
 static void
 return_rule(FunctionCallInfo fcinfo, const fc_axis *axes, int32 label,
-			const fc_condition *conditions, Size count, bool is_short,
-			double fidelity)
+			const fc_range *ranges, Size count, bool is_short, double fidelity)
 {
 	int32		dimensions[FC_RULES_DEPTH];
 	double		lower[FC_RULES_DEPTH];
@@ -219,15 +193,16 @@ return_rule(FunctionCallInfo fcinfo, const fc_axis *axes, int32 label,
 
 	for (Size i = 0; i < count; i++)
 	{
-		const fc_axis *axis = &axes[conditions[i].axis];
+		const fc_axis *axis = &axes[ranges[i].axis];
 
 		dimensions[i] = (int32) axis->dimension + 1;
-		lower[i] = conditions[i].lower;
-		upper[i] = conditions[i].upper;
+		lower[i] = ranges[i].lower.shown;
+		upper[i] = ranges[i].upper.shown;
+
 		if (axis->period > 0)	/* the arc of negative values */
 		{
-			lower[i] = Max(axis->cut, -conditions[i].upper);
-			upper[i] = Min(axis->cut + axis->period, -conditions[i].lower);
+			lower[i] = Max(axis->cut, -ranges[i].upper.shown);
+			upper[i] = Min(axis->cut + axis->period, -ranges[i].lower.shown);
 		}
 	}
 	values[0] = Int32GetDatum(label);
@@ -247,30 +222,20 @@ static void
 return_rules(FunctionCallInfo fcinfo, const fc_axis *axes,
 			 const fc_rule_tree *tree, Size clusters, double fidelity)
 {
-	fc_condition conditions[FC_RULES_DEPTH];
+	fc_range ranges[FC_RULES_DEPTH];
 	uint32	   *leaves = palloc(tree->count * sizeof(uint32));
 	Size		count = fc_rules_leaves(tree, leaves);
 
 	for (Size i = 0; i < count; i++)
 		if ((Size) tree->nodes[leaves[i]].label < clusters)
-			return_rule(fcinfo, axes, tree->nodes[leaves[i]].label, conditions,
-						fc_rules_conditions(tree, leaves[i], conditions), false,
-						fidelity);
+			return_rule(fcinfo, axes, tree->nodes[leaves[i]].label, ranges,
+						fc_rules_ranges(tree, leaves[i], ranges), false, fidelity);
 	for (Size i = 0; i < tree->short_count; i++)
 	{
 		const fc_short_rule *rule = &tree->shorts[i];
 
-		if ((Size) rule->label >= clusters)
-			continue;
-		for (Size j = 0; j < rule->count; j++)
-			conditions[j] = (fc_condition)
-		{
-			rule->ranges[j].axis,
-				rule->ranges[j].lower.shown,
-				rule->ranges[j].upper.shown
-		};
-		return_rule(fcinfo, axes, rule->label, conditions, rule->count, true,
-					fidelity);
+		if ((Size) rule->label < clusters)
+			return_rule(fcinfo, axes, rule->label, rule->ranges, rule->count, true, fidelity);
 	}
 }
 
@@ -292,7 +257,6 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 	fc_arena	arena;
 	fc_axis    *axes;
 	fc_encoder	encoder = {0};
-	Size	   *order;
 	double	   *x;
 	Size		clusters;
 
@@ -303,20 +267,18 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 	check_count("conditions", PG_GETARG_INT32(5), 1, FC_RULES_CONDITIONS);
 	raw = rows_of_operator(OPERATOR_ARG(2));
 	charge_memory(&memory, raw->n * (raw->d + 2) * sizeof(double));
-	axes = read_axes(fcinfo, raw->d);
-	order = indicators_first(axes, raw->d);
 	if (!PG_ARGISNULL(6))
 		fc_encoder_view(ENCODER_ARG(6), &encoder);
-	axes = ordered_axes(axes, order, &encoder, raw->d);
-	x = columns_of_rows(raw, order);
+	axes = read_axes(fcinfo, &encoder, raw->d);
+	x = columns_of_rows(raw, axes);
 	rows = (fc_labelled)
 	{
 		.x = x,
 			.labels = read_labels(fcinfo, raw->n, &clusters),
-			.axes = axes
+			.axes = axes,
+			.n = raw->n,
+			.d = raw->d
 	};
-	rows.n = raw->n;
-	rows.d = raw->d;
 	rows.k = clusters + ((OPERATOR_ARG(0)->flags & FC_OPERATOR_REGIONS) != 0);
 	arena = charged_arena(&memory);
 	for (Size i = 0; i < raw->d; i++)
@@ -604,24 +566,6 @@ shown_date(double days)
 }
 
 /*
- * Formats a fraction of a second, such as ".25", without trailing zeros; 0
- * gives an empty string.
- */
-static char *
-shown_fraction(int microseconds)
-{
-	char	   *digits;
-	size_t		length;
-
-	if (microseconds == 0)
-		return "";
-	digits = psprintf(".%06d", microseconds);
-	for (length = strlen(digits); digits[length - 1] == '0'; length--)
-		digits[length - 1] = '\0';
-	return digits;
-}
-
-/*
  * Formats a timestamp, given in seconds since 2000-01-01. Rounds it to the
  * nearest minute. If `exact`, prints it to the microsecond instead, and omits
  * trailing fields that are zero.
@@ -629,20 +573,12 @@ shown_fraction(int microseconds)
 static char *
 shown_timestamp(double seconds, bool exact)
 {
-	double		whole = exact ? floor(seconds) : round(seconds / 60) * 60;
-	int			micro = (exact
-						 ? (int) Min(floor((seconds - whole) * 1e6 + 0.25), 999999)
-						 : 0);
-	double		days = floor(whole / 86400);
-	int			left = (int) (whole - 86400 * days);
-	char	   *date = shown_date(days);
+	double		rounded = exact ? seconds : round(seconds / SECS_PER_MINUTE) * SECS_PER_MINUTE;
+	double		days = floor(rounded / SECS_PER_DAY);
+	char	   *time = text_of_time(rounded - SECS_PER_DAY * days, false);
 
-	if (exact && left == 0 && micro == 0)
-		return date;
-	if ((left % 60 == 0 && micro == 0) || !exact)
-		return psprintf("%s %02d:%02d", date, left / 3600, left / 60 % 60);
-	return psprintf("%s %02d:%02d:%02d%s", date, left / 3600, left / 60 % 60,
-					left % 60, shown_fraction(micro));
+	return exact && strcmp(time, "00:00") == 0 ? shown_date(days)
+		: psprintf("%s %s", shown_date(days), time);
 }
 
 /*
@@ -652,20 +588,16 @@ shown_timestamp(double seconds, bool exact)
 static char *
 shown_interval(double seconds, bool exact)
 {
-	double		units = (exact ? floor(seconds * 1e6 + 0.25) : round(seconds) * 1e6);
-	double		size = floor(fabs(units) / 1e6);
-	int			micro = (int) (fabs(units) - 1e6 * size);
-	double		days = floor(size / 86400);
-	int			left = (int) (size - 86400 * days);
-	char	   *sign = units < 0 ? "-" : "";
-	char	   *time = psprintf("%02d:%02d:%02d%s", left / 3600, left / 60 % 60,
-								left % 60, shown_fraction(micro));
+	double		rounded = exact ? floor(seconds * 1e6 + 0.25) / 1e6 : round(seconds);
+	double		days = floor(fabs(rounded) / SECS_PER_DAY);
+	double		rest = fabs(rounded) - SECS_PER_DAY * days;
+	char	   *sign = rounded < 0 ? "-" : "";
+	char	   *time = text_of_time(rest, true);
 
 	if (days < 1)
 		return psprintf("%s%s", sign, time);
 	return psprintf("%s%.0f day%s%s%s", sign, days, days == 1 ? "" : "s",
-					left > 0 || micro > 0 ? " " : "",
-					left > 0 || micro > 0 ? time : "");
+					rest > 0 ? " " : "", rest > 0 ? time : "");
 }
 
 /* Takes (value, kind, exact). Returns the value as text for display. */
@@ -676,7 +608,7 @@ fastclust_shown_value(PG_FUNCTION_ARGS)
 	double		x = PG_GETARG_FLOAT8(0);
 	char	   *kind = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	bool		exact = PG_GETARG_BOOL(2);
-	char	   *shown = NULL;
+	char	   *shown;
 
 	if (strcmp(kind, "category") == 0 || strcmp(kind, "boolean") == 0)
 		shown = shown_share(x, exact);

@@ -244,39 +244,64 @@ kind_of(const fc_learner *learner)
 
 static void
 choose_categories(const fc_learner *learner, fc_arena *arena,
-				  fc_feature_choice *feature)
+				  fc_feature_choice *choice)
 {
 	const fc_frequent_items *frequent = &learner->categories;
+	fc_encoder_feature *feature = &choice->stored;
 
-	feature->slots = FC_TAKE(arena, frequent->used, uint32_t);
-	feature->categories = fc_most_frequent(frequent, learner->max_categories,
-										   feature->slots);
-	feature->other = true;		/* receives values that are not in the sample */
+	choice->slots = FC_TAKE(arena, frequent->used, uint32_t);
+	feature->categories = (uint32_t) fc_most_frequent(frequent, learner->max_categories,
+													  choice->slots);
+	feature->other = 1;			/* receives values that are not in the sample */
 	feature->missing = learner->nulls_seen > 0 &&
 		learner->nulls == FC_NULLS_IMPUTE;
 	feature->width = feature->categories + feature->other + feature->missing;
 }
 
+/*
+ * Sets the cycle of a feature. Its values are shown from 0 on, or as they are
+ * in the sample if they are within another period.
+ */
+static void
+set_cycle(fc_encoder_feature *feature, const fc_learner *learner)
+{
+	feature->width = 2;
+	feature->cycle = (uint8_t) learner->cycle;
+	feature->period = learner->period;
+	if (learner->cycle != FC_CYCLE_PERIOD ||
+		(learner->least >= 0.0 && learner->greatest < learner->period))
+		return;
+	feature->turns = learner->greatest - learner->least >= learner->period;
+	feature->lowest = feature->turns ? 0.0 : learner->least;
+}
+
 static void
 choose_feature(const fc_learner *learner, bool alone, fc_arena *arena,
-			   fc_feature_choice *feature)
+			   fc_feature_choice *choice)
 {
 	fc_feature_kind kind = kind_of(learner);
 	bool		is_vector = kind == FC_FEATURE_VECTOR;
+	bool		plain = alone && is_vector && learner->scaling == FC_SCALING_DEFAULT;
+	fc_encoder_feature *feature = &choice->stored;
 
-	*feature = (fc_feature_choice)
+	*feature = (fc_encoder_feature)
 	{
-		.kind = kind,
-			.width = is_vector ? learner->width : fc_has_cycle(kind, learner->cycle) ? 2 : 1,
-			.scaling = learner->scaling,
-			.each = alone && is_vector && learner->scaling == FC_SCALING_STANDARD
+		.width = is_vector ? (uint32_t) learner->width : 1,
+			.kind = (uint8_t) kind,
+			.log = learner->log && fc_has_log(kind),
+			.scaling = plain ? FC_SCALING_NONE : FC_SCALING_STANDARD,
+			.nulls = (uint8_t) learner->nulls,
+			.weight = learner->weight,
+			.nulls_seen = learner->nulls_seen
 	};
-	if (feature->scaling == FC_SCALING_DEFAULT)
-		feature->scaling = alone && is_vector ? FC_SCALING_NONE : FC_SCALING_STANDARD;
-	if (feature->scaling == FC_SCALING_ROBUST && (is_vector || kind == FC_FEATURE_CATEGORY))
-		feature->scaling = FC_SCALING_STANDARD;
+	if (learner->scaling == FC_SCALING_NONE ||
+		(learner->scaling == FC_SCALING_ROBUST && !is_vector && kind != FC_FEATURE_CATEGORY))
+		feature->scaling = (uint8_t) learner->scaling;
+	choice->each = alone && is_vector && learner->scaling == FC_SCALING_STANDARD;
 	if (kind == FC_FEATURE_CATEGORY)
-		choose_categories(learner, arena, feature);
+		choose_categories(learner, arena, choice);
+	if (fc_has_cycle(kind, learner->cycle))
+		set_cycle(feature, learner);
 }
 
 fc_status
@@ -289,12 +314,14 @@ fc_encoder_choose(const fc_sample *sample, fc_arena *arena,
 	};
 	for (size_t i = 0; i < sample->features; i++)
 	{
-		fc_feature_choice *feature = &choice->feature[i];
+		fc_encoder_feature *feature = &choice->feature[i].stored;
 		const fc_feature_name *name = &sample->names[i];
 		const fc_frequent_item *texts = sample->learners[i].categories.entry;
 
 		choose_feature(&sample->learners[i], sample->features == 1, arena,
-					   feature);
+					   &choice->feature[i]);
+		feature->first = (uint32_t) choice->dim;
+		feature->first_category = (uint32_t) choice->categories;
 		*bad = i;
 		if (feature->width == 0)
 			return FC_EEMPTY;
@@ -308,7 +335,7 @@ fc_encoder_choose(const fc_sample *sample, fc_arena *arena,
 		choice->text_bytes += fc_name_length(name->path) + fc_name_length(name->type) +
 			fc_name_length(name->collation);
 		for (size_t j = 0; j < feature->categories; j++)
-			choice->text_bytes += texts[feature->slots[j]].length;
+			choice->text_bytes += texts[choice->feature[i].slots[j]].length;
 	}
 	choice->size = fc_encoder_size(choice->columns, sample->features,
 								   choice->dim, choice->categories,

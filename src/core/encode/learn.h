@@ -191,12 +191,8 @@ fc_name_length(const char *name)
 /* Encoding of a feature. */
 typedef struct fc_feature_choice
 {
-	fc_feature_kind kind;
-	size_t		width;
-	size_t		categories;
-	bool		other;
-	bool		missing;
-	fc_scaling	scaling;
+	fc_encoder_feature stored;	/* without its column and texts, and numbered
+								 * from 0 */
 	bool		each;			/* true if each element of a vector has its
 								 * own scale */
 	uint32_t   *slots;			/* slots of the chosen categories in the

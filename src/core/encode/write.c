@@ -24,8 +24,6 @@ typedef struct encoder_writer
 	char	   *text;
 	size_t		text_used;
 	size_t		columns;
-	size_t		dim;
-	size_t		categories;
 } encoder_writer;
 
 static fc_encoder_text
@@ -50,10 +48,10 @@ write_name(encoder_writer *w, const char *name)
  * weight.
  */
 static void
-set_scale(encoder_writer *w, size_t width, double scale, double weight)
+set_scale(double *scales, size_t width, double scale, double weight)
 {
 	for (size_t j = 0; j < width; j++)
-		w->scale[j] = (scale > MIN_SCALE ? scale : 1.0) / weight;
+		scales[j] = (scale > MIN_SCALE ? scale : 1.0) / weight;
 }
 
 /*
@@ -84,31 +82,27 @@ moments(encoder_writer *w, const fc_learner *learner, size_t width)
 /* Writes center, scale and fill of a number, a cyclic feature or a vector. */
 static void
 write_numbers(encoder_writer *w, const fc_learner *learner,
-			  const fc_feature_choice *choice)
+			  const fc_encoder_feature *feature, bool each)
 {
 	static const double quartiles[3] = {0.25, 0.5, 0.75};
 	double		found[3];
-	double		scale = moments(w, learner, choice->width);
+	double		scale = moments(w, learner, feature->width);
 
-	if (choice->scaling == FC_SCALING_ROBUST && learner->values.total > 0)
+	if (feature->scaling == FC_SCALING_ROBUST && learner->values.total > 0)
 	{
 		fc_frequent_quantiles(&learner->values, quartiles, 3, w->arena, found);
 		w->center[0] = found[1];
 		if (found[2] > found[0])
 			scale = (found[2] - found[0]) / NORMAL_QUARTILES;
 	}
-	memcpy(w->fill, w->center, choice->width * sizeof(double));
-	if (choice->scaling == FC_SCALING_NONE)
+	memcpy(w->fill, w->center, feature->width * sizeof(double));
+	if (feature->scaling == FC_SCALING_NONE)
 	{
-		memset(w->center, 0, choice->width * sizeof(double));
+		memset(w->center, 0, feature->width * sizeof(double));
 		scale = 1.0;
 	}
-	if (choice->each)
-		for (size_t j = 0; j < choice->width; j++)
-			w->scale[j] = (w->scale[j] > MIN_SCALE ? w->scale[j] : 1.0) /
-				learner->weight;
-	else
-		set_scale(w, choice->width, scale, learner->weight);
+	for (size_t j = 0; j < feature->width; j++)
+		set_scale(&w->scale[j], 1, each ? w->scale[j] : scale, learner->weight);
 }
 
 /*
@@ -117,18 +111,18 @@ write_numbers(encoder_writer *w, const fc_learner *learner,
  */
 static void
 write_categories(encoder_writer *w, const fc_learner *learner,
-				 const fc_feature_choice *choice)
+				 const fc_encoder_feature *feature, const uint32_t *slots)
 {
 	const fc_frequent_items *frequent = &learner->categories;
-	int64_t		rows = (frequent->total + (choice->missing ? learner->nulls_seen : 0));
+	int64_t		rows = (frequent->total + (feature->missing ? learner->nulls_seen : 0));
 	int64_t		others = frequent->total;
 	double		scale;
 	double	   *share = w->center;
 
-	for (size_t j = 0; j < choice->categories; j++)
+	for (size_t j = 0; j < feature->categories; j++)
 	{
-		const fc_frequent_item *entry = &frequent->entry[choice->slots[j]];
-		int64_t		count = fc_frequent_count(frequent, choice->slots[j]);
+		const fc_frequent_item *entry = &frequent->entry[slots[j]];
+		int64_t		count = fc_frequent_count(frequent, slots[j]);
 
 		w->category[j] = (fc_encoder_category)
 		{
@@ -137,67 +131,36 @@ write_categories(encoder_writer *w, const fc_learner *learner,
 		others -= count < others ? count : others;
 		*share++ = (double) count / (double) rows;
 	}
-	if (choice->other)
+	if (feature->other)
 		*share++ = (double) others / (double) rows;
-	if (choice->missing)
+	if (feature->missing)
 	{
 		*share = (double) learner->nulls_seen / (double) rows;
 		w->fill[share - w->center] = 1.0;
 	}
-	scale = fc_category_scale(w->center, choice->width);
-	if (choice->scaling == FC_SCALING_NONE)
-		memset(w->center, 0, choice->width * sizeof(double));
-	set_scale(w, choice->width,
-			  choice->scaling == FC_SCALING_NONE ? 1.0 : scale,
-			  learner->weight);
-}
-
-/*
- * Sets the cycle of a feature. Its values are shown from 0 on, or as they are
- * in the sample if they are within another period.
- */
-static void
-write_cycle(fc_encoder_feature *feature, const fc_learner *learner)
-{
-	feature->cycle = (uint8_t) learner->cycle;
-	feature->period = learner->period;
-	if (learner->cycle != FC_CYCLE_PERIOD ||
-		(learner->least >= 0.0 && learner->greatest < learner->period))
-		return;
-	feature->turns = learner->greatest - learner->least >= learner->period;
-	feature->lowest = feature->turns ? 0.0 : learner->least;
+	scale = fc_category_scale(w->center, feature->width);
+	if (feature->scaling == FC_SCALING_NONE)
+	{
+		memset(w->center, 0, feature->width * sizeof(double));
+		scale = 1.0;
+	}
+	set_scale(w->scale, feature->width, scale, learner->weight);
 }
 
 static void
 write_feature(encoder_writer *w, size_t i, const fc_feature_choice *choice)
 {
 	const fc_learner *learner = &w->sample->learners[i];
-	fc_encoder_feature *feature = &w->feature[i];
+	const fc_encoder_feature *feature = &choice->stored;
 
-	feature->first = (uint32_t) w->dim;
-	feature->width = (uint32_t) choice->width;
-	feature->first_category = (uint32_t) w->categories;
-	feature->categories = (uint32_t) choice->categories;
-	feature->kind = (uint8_t) choice->kind;
-	feature->log = learner->log && fc_has_log(choice->kind);
-	feature->scaling = (uint8_t) choice->scaling;
-	feature->nulls = (uint8_t) learner->nulls;
-	feature->other = choice->other;
-	feature->missing = choice->missing;
-	feature->weight = learner->weight;
-	feature->nulls_seen = learner->nulls_seen;
-	if (fc_has_cycle(choice->kind, learner->cycle))
-		write_cycle(feature, learner);
-	if (choice->kind == FC_FEATURE_CATEGORY)
-		write_categories(w, learner, choice);
+	if (feature->kind == FC_FEATURE_CATEGORY)
+		write_categories(w, learner, feature, choice->slots);
 	else
-		write_numbers(w, learner, choice);
-	w->center += choice->width;
-	w->scale += choice->width;
-	w->fill += choice->width;
-	w->category += choice->categories;
-	w->dim += choice->width;
-	w->categories += choice->categories;
+		write_numbers(w, learner, feature, choice->each);
+	w->center += feature->width;
+	w->scale += feature->width;
+	w->fill += feature->width;
+	w->category += feature->categories;
 }
 
 /* Writes the names of the columns, then the paths, then the types. */
@@ -249,6 +212,8 @@ fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice,
 	w.fill = (double *) view.fill;
 	w.category = (fc_encoder_category *) view.category;
 	w.text = (char *) view.text;
+	for (size_t i = 0; i < sample->features; i++)
+		w.feature[i] = choice->feature[i].stored;
 	write_names(&w);
 	for (size_t i = 0; i < sample->features; i++)
 		write_feature(&w, i, &choice->feature[i]);
@@ -264,9 +229,13 @@ fc_encoder_of_vector(const char *name, size_t d, const double *center,
 	fc_feature_name names = {.name = name};
 	fc_sample	sample = {&learner, &names, 1, 0, 0};
 	fc_feature_choice feature = {
-		.kind = FC_FEATURE_VECTOR,
-		.width = d,
-		.scaling = scale == NULL ? FC_SCALING_NONE : FC_SCALING_STANDARD
+		.stored = {
+			.kind = FC_FEATURE_VECTOR,
+			.width = (uint32_t) d,
+			.scaling = scale == NULL ? FC_SCALING_NONE : FC_SCALING_STANDARD,
+			.nulls = FC_NULLS_SKIP,
+			.weight = 1.0
+		}
 	};
 	fc_encoder_choice choice = {
 		.feature = &feature,
@@ -391,19 +360,16 @@ indicate_nulls(const fc_encoder *encoder, const fc_encoder_feature *feature)
 						 fmax((double) (encoder->rows - encoder->skipped), 1.0));
 	bool		scaled = (feature->scaling != FC_SCALING_NONE && share > 0.0 &&
 						  share < 1.0);
+	double	   *center = (double *) encoder->center + feature->first;
 	double	   *scale = (double *) encoder->scale + feature->first;
+	double	   *fill = (double *) encoder->fill + feature->first;
 	size_t		values = fc_feature_values(feature);
 
 	for (size_t j = 0; j < values && scaled; j++)
 		scale[j] *= sqrt(1.0 - share);
-	scale[values] = (scaled ? sqrt(share * (1.0 - share)) : 1.0) /
-		feature->weight;
-	((double *)
-	 encoder->center)[feature->first + values] = feature->scaling !=
-		FC_SCALING_NONE
-		? share
-		: 0.0;
-	((double *) encoder->fill)[feature->first + values] = 1.0;
+	scale[values] = (scaled ? sqrt(share * (1.0 - share)) : 1.0) / feature->weight;
+	center[values] = feature->scaling != FC_SCALING_NONE ? share : 0.0;
+	fill[values] = 1.0;
 }
 
 size_t

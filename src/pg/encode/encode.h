@@ -284,6 +284,8 @@ typedef struct prepared_encoder
 	int		   *plain;
 	bool		imputes;		/* true if NULLs of all features are imputed */
 	const double *fill;			/* dim values that stand in for missing ones */
+	value_reader *listed;		/* readers of rows given as argument lists;
+								 * NULL before the first such row */
 } prepared_encoder;
 
 /*
@@ -361,20 +363,12 @@ extern bool encode_record(prepared_encoder *encoder, record_reader *record,
 extern void reject_far(const prepared_encoder *encoder, const double *x, const double *raw);
 
 /*
- * Reader of a row whose columns are arguments (VARIADIC "any") in the
- * encoder's order, from index `first` on.
+ * Encodes a row whose columns are arguments (VARIADIC "any") in the encoder's
+ * order, from index `first` on. The arguments have the same types in all
+ * calls.
  */
-typedef struct listed_reader
-{
-	int			first;
-	value_reader *readers;
-} listed_reader;
-
-extern void make_listed_reader(FunctionCallInfo fcinfo, int first,
-							   const prepared_encoder *encoder,
-							   MemoryContext context, listed_reader *listed);
-extern bool encode_listed(FunctionCallInfo fcinfo, prepared_encoder *encoder,
-						  listed_reader *listed, bool scaled, double *x);
+extern bool encode_arguments(FunctionCallInfo fcinfo, prepared_encoder *encoder,
+							 int first, bool scaled, double *x);
 
 /* An encoder that a call site keeps from row to row. */
 typedef struct kept_encoder
@@ -386,8 +380,6 @@ typedef struct kept_encoder
 								 * checked */
 	prepared_encoder *encoder;	/* NULL before the first row */
 	record_reader record;
-	listed_reader listed;		/* reader of rows given as argument lists; its
-								 * `readers` is NULL until the first such row */
 } kept_encoder;
 
 /*
@@ -395,10 +387,6 @@ typedef struct kept_encoder
  * the same; returns true if it was prepared.
  */
 extern bool keep_encoder(kept_encoder *kept, const fc_encoder_header *header);
-
-/* Encodes a row given as arguments, from index `first` on. */
-extern bool encode_arguments(FunctionCallInfo fcinfo, kept_encoder *kept, int first,
-							 bool scaled, double *x);
 
 /* ---- renew.c ---- */
 

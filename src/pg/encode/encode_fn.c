@@ -48,19 +48,9 @@ keep_encoder(kept_encoder *kept, const fc_encoder_header *header)
 		.context = AllocSetContextCreate(kept->context, "fastclust columns",
 										 ALLOCSET_SMALL_SIZES)
 	};
-	kept->listed.readers = NULL;
 	memcpy(kept->digest, header->digest, sizeof(kept->digest));
 	kept->encoder = prepare_encoder(copy, kept->context);
 	return true;
-}
-
-bool
-encode_arguments(FunctionCallInfo fcinfo, kept_encoder *kept, int first,
-				 bool scaled, double *x)
-{
-	if (kept->listed.readers == NULL)
-		make_listed_reader(fcinfo, first, kept->encoder, kept->context, &kept->listed);
-	return encode_listed(fcinfo, kept->encoder, &kept->listed, scaled, x);
 }
 
 static void
@@ -218,15 +208,15 @@ PG_FUNCTION_INFO_V1(fastclust_encode_listed);
 Datum
 fastclust_encode_listed(PG_FUNCTION_ARGS)
 {
-	kept_encoder *kept;
+	prepared_encoder *encoder;
 	double	   *x;
 	Datum		array;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
-	kept = &call_state_of(fcinfo)->kept;
-	array = empty_float8_array((int) kept->encoder->view.dim, &x);
-	if (!encode_arguments(fcinfo, kept, 2, PG_GETARG_BOOL(1), x))
+	encoder = call_state_of(fcinfo)->kept.encoder;
+	array = empty_float8_array((int) encoder->view.dim, &x);
+	if (!encode_arguments(fcinfo, encoder, 2, PG_GETARG_BOOL(1), x))
 		PG_RETURN_NULL();
 	return array;
 }

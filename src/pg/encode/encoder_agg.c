@@ -512,21 +512,22 @@ pass_nulls(encoder_state *state, const learning_call_state *call)
 }
 
 /*
- * Raises an error if a number is too large. The hint proposes to take the
- * logarithm of the column or, if `column` is NULL, to scale the data.
+ * Raises an error if a number of feature i is too large. The hint proposes to
+ * scale vectors, and to take the logarithm of other columns.
  */
 static void
-check_size(const char *label, const char *column, double x)
+check_size(const learning_call_state *call, Size i, double x)
 {
 	if (fabs(x) > FC_LARGEST_NUMBER)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				errmsg("%s is %g, too large", label, x),
+				errmsg("%s is %g, too large", call->paths[i].label, x),
 				errdetail("The magnitude of a number must not exceed %g, except with a logarithm.",
 						  FC_LARGEST_NUMBER),
-				column == NULL
+				call->cells[i].kind == FC_CELL_DOUBLES
 				? errhint("Scale the data down.")
 				: errhint("Take its logarithm: %s.",
-						  options_for_both(column_option("transform", column,
+						  options_for_both(column_option("transform",
+														 call->requested.feature[i].name,
 														 "\"log\""))));
 }
 
@@ -549,21 +550,12 @@ grow_frequent(encoder_state *state, fc_frequent_items *frequent)
 }
 
 static void
-learn_number(encoder_state *state, fc_learner *learner, const char *label,
-			 const char *column, double x)
+learn_vector(encoder_state *state, const learning_call_state *call, Size i)
 {
-	if (!learner->log)
-		check_size(label, column, x);
-	if (learner->scaling == FC_SCALING_ROBUST)
-		make_capacity(state, &learner->values, 0);
-	fc_learn_number(learner, x);
-	grow_frequent(state, &learner->values);
-}
+	fc_learner *learner = &state->learners[i];
+	const fc_feature_cell *cell = &call->cells[i];
+	const char *label = call->paths[i].label;
 
-static void
-learn_vector(encoder_state *state, fc_learner *learner, const char *label,
-			 const fc_feature_cell *cell)
-{
 	if (learner->width == 0)
 	{
 		check_count(psprintf("the dimension of %s", label), cell->length, 1,
@@ -574,9 +566,23 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label,
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 				errmsg("%s has %u dimensions, but %zu in earlier rows",
 					   label, cell->length, learner->width));
-	for (uint32 i = 0; cell->kind == FC_CELL_DOUBLES && i < cell->length; i++)
-		check_size(label, NULL, cell->doubles[i]);
+	for (uint32 j = 0; cell->kind == FC_CELL_DOUBLES && j < cell->length; j++)
+		check_size(call, i, cell->doubles[j]);
 	fc_learn_vector(learner, cell);
+}
+
+static void
+learn_text(encoder_state *state, learning_call_state *call, Size i, Datum value)
+{
+	fc_learner *learner = &state->learners[i];
+	const fc_feature_cell *cell = &call->cells[i];
+
+	make_capacity(state, &learner->categories, cell->length);
+	if (learner->categories.keyed)
+		fc_learn_keyed(learner, key_of_category(&call->keys[i], value),
+					   cell->text, cell->length);
+	else
+		fc_learn_text(learner, cell->text, cell->length);
 }
 
 /*
@@ -584,22 +590,15 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label,
  * kind of the feature is not known yet.
  */
 static void
-learn_any(encoder_state *state, fc_learner *learner, const learning_call_state *call,
-		  Size i, const Jsonb *jsonb)
+learn_any(encoder_state *state, const learning_call_state *call, Size i, const Jsonb *jsonb)
 {
+	fc_learner *learner = &state->learners[i];
 	fc_feature_cell text;
 
 	(void) read_json(jsonb, &call->paths[i], true, &text);
-	if (call->kinds[i] != FC_FEATURE_CATEGORY && !learner->log)
-		check_size(call->paths[i].label, call->requested.feature[i].name,
-				   call->cells[i].number);
 	make_capacity(state, &learner->categories, text.length);
-	if (learner->scaling == FC_SCALING_ROBUST)
-		make_capacity(state, &learner->values, 0);
 	fc_learn_any(learner, call->kinds[i], call->cells[i].number, text.text,
 				 text.length);
-	grow_frequent(state, &learner->values);
-	grow_frequent(state, &learner->categories);
 }
 
 static void
@@ -611,24 +610,24 @@ learn_feature(encoder_state *state, learning_call_state *call, Size i)
 	const fc_feature_cell *cell = &call->cells[i];
 
 	if (cell->kind == FC_CELL_NULL)
-		learner->nulls_seen += learner->count;
-	else if (learner->kind == FC_FEATURE_ANY)
-		learn_any(state, learner, call, i, DatumGetJsonbP(value));
-	else if (cell->kind == FC_CELL_TEXT)
 	{
-		make_capacity(state, &learner->categories, cell->length);
-		if (learner->categories.keyed)
-			fc_learn_keyed(learner, key_of_category(&call->keys[i], value),
-						   cell->text, cell->length);
-		else
-			fc_learn_text(learner, cell->text, cell->length);
-		grow_frequent(state, &learner->categories);
+		learner->nulls_seen += learner->count;
+		return;
 	}
+	if (cell->kind == FC_CELL_NUMBER && !learner->log)
+		check_size(call, i, cell->number);
+	if (cell->kind == FC_CELL_NUMBER && learner->scaling == FC_SCALING_ROBUST)
+		make_capacity(state, &learner->values, 0);
+	if (learner->kind == FC_FEATURE_ANY)
+		learn_any(state, call, i, DatumGetJsonbP(value));
+	else if (cell->kind == FC_CELL_TEXT)
+		learn_text(state, call, i, value);
 	else if (cell->kind == FC_CELL_NUMBER)
-		learn_number(state, learner, call->paths[i].label,
-					 call->requested.feature[i].name, cell->number);
+		fc_learn_number(learner, cell->number);
 	else
-		learn_vector(state, learner, call->paths[i].label, cell);
+		learn_vector(state, call, i);
+	grow_frequent(state, &learner->values);
+	grow_frequent(state, &learner->categories);
 }
 
 /* Learns a row that counts as `count` rows. */

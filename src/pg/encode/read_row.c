@@ -451,38 +451,37 @@ reject_count(const prepared_encoder *encoder, int given)
 			errdetail("The columns of the encoder are, in this order, %s.", names.data));
 }
 
-void
-make_listed_reader(FunctionCallInfo fcinfo, int first,
-				   const prepared_encoder *encoder, MemoryContext context,
-				   listed_reader *listed)
+static void
+make_listed_readers(FunctionCallInfo fcinfo, int first, prepared_encoder *encoder)
 {
+	Size		columns = encoder->view.columns;
 	value_reader *readers;
 
 	if (get_fn_expr_variadic(fcinfo->flinfo))
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 				errmsg("columns must be given one by one, not as a VARIADIC array"));
-	if ((Size) (PG_NARGS() - first) != encoder->view.columns)
+	if ((Size) (PG_NARGS() - first) != columns)
 		reject_count(encoder, PG_NARGS() - first);
-	readers = MemoryContextAlloc(context,
-								 encoder->view.columns * sizeof(value_reader));
-	for (Size i = 0; i < encoder->view.columns; i++)
+	readers = MemoryContextAlloc(encoder->context, columns * sizeof(value_reader));
+	for (Size i = 0; i < columns; i++)
 	{
 		make_value_reader(get_fn_expr_argtype(fcinfo->flinfo, first + (int) i),
-						  encoder->names[i], false, context, &readers[i]);
+						  encoder->names[i], false, encoder->context, &readers[i]);
 		check_kind(encoder, i, &readers[i]);
 	}
-	listed->first = first;
-	listed->readers = readers;
+	encoder->listed = readers;
 }
 
 bool
-encode_listed(FunctionCallInfo fcinfo, prepared_encoder *encoder,
-			  listed_reader *listed, bool scaled, double *x)
+encode_arguments(FunctionCallInfo fcinfo, prepared_encoder *encoder, int first,
+				 bool scaled, double *x)
 {
-	const NullableDatum *columns = fcinfo->args + listed->first;
+	const NullableDatum *columns = fcinfo->args + first;
 
+	if (unlikely(encoder->listed == NULL))
+		make_listed_readers(fcinfo, first, encoder);
 	for (Size i = 0; i < encoder->view.columns; i++)
-		encode_column(encoder, i, &listed->readers[i], columns[i].value,
+		encode_column(encoder, i, &encoder->listed[i], columns[i].value,
 					  columns[i].isnull, x);
 	return finish_row(encoder, scaled, x);
 }

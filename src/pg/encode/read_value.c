@@ -156,30 +156,29 @@ casts_to(Oid from, Oid to)
 	return path == COERCION_PATH_FUNC || path == COERCION_PATH_ARRAYCOERCE;
 }
 
-/* Returns the hint about a column whose arrays cannot be read as vectors. */
-static char *
-advice_on_array(Oid type, const char *column)
+/*
+ * Returns the hint about a column whose arrays cannot be read as vectors: a
+ * format with the name of the column.
+ */
+static const char *
+advice_on_array(Oid type)
 {
 	Oid			element = get_base_element_type(type);
 
 	if (TypeCategory(element) == TYPCATEGORY_STRING)
-		return psprintf("Cluster a view with (%s)::real[] if its texts are numbers, else with columns such as 'some text' = ANY (%s), or leave out the column.",
-						column, column);
+		return "Cluster a view with (%1$s)::real[] if its texts are numbers, else with columns such as 'some text' = ANY (%1$s), or leave out the column.";
 	if (element == BOOLOID)
-		return psprintf("Cluster a view with (%s)::integer[], or leave out the column.",
-						column);
+		return "Cluster a view with (%1$s)::integer[], or leave out the column.";
 	if (casts_to(element, NUMERICOID) && element != JSONBOID)
-		return psprintf("Cluster a view with (%s)::numeric[], or leave out the column.",
-						column);
-	return psprintf("Cluster a view with a column for each element, such as (%s)[1], or leave out the column.",
-					column);
+		return "Cluster a view with (%1$s)::numeric[], or leave out the column.";
+	return "Cluster a view with a column for each element, such as (%1$s)[1], or leave out the column.";
 }
 
 /*
  * Returns the hint about a column of a composite type, with its first field as
  * the example.
  */
-static char *
+static const char *
 advice_on_row(Oid type, const char *column)
 {
 	TupleDesc	fields = lookup_rowtype_tupdesc_copy(type, -1);
@@ -195,54 +194,48 @@ advice_on_row(Oid type, const char *column)
 }
 
 /*
- * Returns the hint about a column that cannot be a feature; the casts of its
- * type decide which expressions are proposed.
+ * Returns such a hint about a column of another type that cannot be a feature;
+ * the casts of the type decide which expressions are proposed.
  */
-static char *
-advice_on_type(Oid type, const char *column)
+static const char *
+advice_on_type(Oid type)
 {
 	if (type_is_array(type) && OidIsValid(get_base_element_type(type)) &&
 		type != OIDVECTOROID && type != INT2VECTOROID)
-		return advice_on_array(type, column);
-	if (get_typtype(type) == TYPTYPE_COMPOSITE)
-		return advice_on_row(type, column);
+		return advice_on_array(type);
 	if (type_is_range(type))
-		return psprintf("Cluster a view with lower(%s) and upper(%s), or leave out the column.",
-						column, column);
+		return "Cluster a view with lower(%1$s) and upper(%1$s), or leave out the column.";
 	if (type == BITOID || type == VARBITOID)
-		return psprintf("Cluster a view with a column for each bit, such as get_bit(%s, 0), or with (%s)::text as categories, or leave out the column.",
-						column, column);
+		return "Cluster a view with a column for each bit, such as get_bit(%1$s, 0), or with (%1$s)::text as categories, or leave out the column.";
 	if (type == POINTOID)
-		return psprintf("Cluster a view with (%s)[0] and (%s)[1], or leave out the column.", column,
-						column);
+		return "Cluster a view with (%1$s)[0] and (%1$s)[1], or leave out the column.";
 	if (casts_to(type, POINTOID))
-		return psprintf("Cluster a view with (%s::point)[0] and (%s::point)[1], or leave out the column.",
-						column, column);
+		return "Cluster a view with (%1$s::point)[0] and (%1$s::point)[1], or leave out the column.";
 	if (casts_to(type, TIMEOID))
-		return psprintf("Cluster a view with (%s)::time, or leave out the column.",
-						column);
+		return "Cluster a view with (%1$s)::time, or leave out the column.";
 	if (type == JSONOID || casts_to(type, JSONBOID))
-		return psprintf("Cluster a view with (%s)::jsonb, and name paths into it, or leave out the column.",
-						column);
+		return "Cluster a view with (%1$s)::jsonb, and name paths into it, or leave out the column.";
 	if (casts_to(type, NUMERICOID))
-		return psprintf("Cluster a view with (%s)::numeric, or leave out the column.",
-						column);
+		return "Cluster a view with (%1$s)::numeric, or leave out the column.";
 	for (Size i = 0; i < lengthof(without_categories); i++)
 		if (type == without_categories[i])
 			return "Leave out the column.";
-	return psprintf("Cluster a view with (%s)::text as categories if it has few distinct values, or leave out the column.",
-					column);
+	return "Cluster a view with (%1$s)::text as categories if it has few distinct values, or leave out the column.";
 }
 
 static void
 reject_type(Oid type, const char *name)
 {
+	Oid			base = getBaseType(type);
+	const char *column = quote_identifier(name);
+
 	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 			errmsg("column \"%s\" is of type %s, which has no meaning as a feature",
 				   name, format_type_be(type)),
 			errdetail("Features are numbers, booleans, dates, times, intervals, enums, texts, arrays of numbers, and jsonb by paths."),
-			errhint("%s",
-					advice_on_type(getBaseType(type), quote_identifier(name))));
+			get_typtype(base) == TYPTYPE_COMPOSITE
+			? errhint("%s", advice_on_row(base, column))
+			: errhint(advice_on_type(base), column));
 }
 
 bool

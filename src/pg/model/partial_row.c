@@ -72,7 +72,7 @@ encode(FunctionCallInfo fcinfo, partial_call_state *call, double *x)
 	if (call->is_record)
 		return encode_record(call->kept.encoder, &call->kept.record,
 							 PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_CELLS), false, x);
-	return encode_arguments(fcinfo, &call->kept, ARGUMENT_CELLS, false, x);
+	return encode_arguments(fcinfo, call->kept.encoder, ARGUMENT_CELLS, false, x);
 }
 
 /*

@@ -90,10 +90,7 @@ encode_cells(FunctionCallInfo fcinfo, const scan_call_state *call, scan_plan *pl
 			*nulls |= plan->record.nulls[plan->record.attribute[i]];
 		return true;
 	}
-	if (plan->listed.readers == NULL)
-		make_listed_reader(fcinfo, call->cells, encoder, plan->context,
-						   &plan->listed);
-	if (!encode_listed(fcinfo, encoder, &plan->listed, false, x))
+	if (!encode_arguments(fcinfo, encoder, call->cells, false, x))
 		return false;
 	for (int i = call->cells; i < PG_NARGS(); i++)
 		*nulls |= fcinfo->args[i].isnull;

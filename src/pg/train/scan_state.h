@@ -53,8 +53,6 @@ typedef struct scan_plan
 	prepared_encoder *encoder;	/* encoder of columns; NULL if rows are
 								 * vectors */
 	record_reader record;
-	listed_reader listed;		/* readers of columns given as arguments; made
-								 * at the first row */
 	fc_metric	metric;
 
 	/*

@@ -20,21 +20,30 @@
 #include "pg/encode/encode.h"
 
 /*
- * Ranges lower < x[dimension] <= upper of one feature, or an arc lower <= x <
- * upper of a cyclic feature, which may go beyond the end of its period.
+ * Ranges lower < x <= upper of coordinates of one feature, or an arc lower <= x
+ * < upper of a cyclic feature, which may go beyond the end of its period.
  */
 typedef struct ranges
 {
 	const fc_encoder *view;
 	const fc_encoder_feature *feature;
+	Oid			relation;		/* table that has the column */
 	Size		count;
-	const double *dimension;	/* dimension of each range, from 1 */
+	Size	   *place;			/* coordinate of each range in its feature,
+								 * from 0 */
 	const double *lower;
 	const double *upper;
 	Datum	   *lower_shown;	/* lower bounds of dates and times as text */
 	Datum	   *upper_shown;
+	bool		null;			/* true if all ranges hold for a NULL */
 	group_type	type;			/* type whose equality finds categories */
 } ranges;
+
+static bool
+is_in_range(const ranges *r, Size i, double x)
+{
+	return r->lower[i] < x && x <= r->upper[i];
+}
 
 /*
  * Returns true if all ranges hold for a row whose coordinate `place` of the
@@ -44,12 +53,8 @@ static bool
 holds_at(const ranges *r, Size place)
 {
 	for (Size i = 0; i < r->count; i++)
-	{
-		double		x = (Size) r->dimension[i] - 1 - r->feature->first == place;
-
-		if (!(r->lower[i] < x && x <= r->upper[i]))
+		if (!is_in_range(r, i, r->place[i] == place))
 			return false;
-	}
 	return true;
 }
 
@@ -61,30 +66,22 @@ static bool
 holds_at_null(const ranges *r)
 {
 	const fc_encoder_feature *feature = r->feature;
+	const double *fill = r->view->fill + feature->first;
+	bool		holds = feature->nulls == FC_NULLS_IMPUTE && r->view->features > 1;
 
-	if (feature->nulls != FC_NULLS_IMPUTE || r->view->features == 1)
-		return false;
-	for (Size i = 0; i < r->count; i++)
+	for (Size i = 0; i < r->count && holds; i++)
 	{
-		Size		dimension = (Size) r->dimension[i] - 1;
-		double		x = r->view->fill[dimension];
+		double		x = fill[r->place[i]];
 
-		if (feature->missing &&
-			dimension - feature->first == fc_feature_values(feature))
-			x = 1;
+		if (r->place[i] == fc_feature_values(feature))	/* the indicator */
+			holds = is_in_range(r, i, 1);
 		else if (feature->cycle != FC_CYCLE_NONE)
-		{
-			x = fc_value_of_angle(feature, r->view->fill + feature->first);
-			if (fc_in_period(x - r->lower[i], feature->period) >= r->upper[i] - r->lower[i])
-				return false;
-			continue;
-		}
-		else if (feature->log)
-			x = copysign(expm1(fabs(x)), x);
-		if (!(r->lower[i] < x && x <= r->upper[i]))
-			return false;
+			holds = fc_in_period(fc_value_of_angle(feature, fill) - r->lower[i],
+								 feature->period) < r->upper[i] - r->lower[i];
+		else
+			holds = is_in_range(r, i, feature->log ? copysign(expm1(fabs(x)), x) : x);
 	}
-	return true;
+	return holds;
 }
 
 /* ---- the column ---- */
@@ -140,10 +137,10 @@ name_of_collation(const group_type *type)
  * the equality of a type: the column itself if it has this equality.
  */
 static char *
-typed_value(const ranges *r, Oid relation, const char *name)
+typed_value(const ranges *r, const char *name)
 {
 	const char *quoted = quote_identifier(name);
-	AttrNumber	number = get_attnum(relation, name);
+	AttrNumber	number = get_attnum(r->relation, name);
 	group_type	own = {InvalidOid};
 	StringInfoData value;
 	Oid			type;
@@ -152,7 +149,7 @@ typed_value(const ranges *r, Oid relation, const char *name)
 
 	if (number != InvalidAttrNumber)
 	{
-		get_atttypetypmodcoll(relation, number, &type, &typmod, &collation);
+		get_atttypetypmodcoll(r->relation, number, &type, &typmod, &collation);
 		own = category_type(type, collation);
 	}
 	if (own.type == r->type.type && own.collation == r->type.collation)
@@ -196,7 +193,7 @@ cyclic_part(const ranges *r, Oid type, const char *quoted)
  * 0.
  */
 static char *
-value_of(const ranges *r, Oid relation, uint32 place)
+value_of(const ranges *r, Size place)
 {
 	const fc_encoder_feature *feature = r->feature;
 	char	   *name = column_of_feature(r->view, feature);
@@ -218,19 +215,19 @@ value_of(const ranges *r, Oid relation, uint32 place)
 	}
 	if (feature->kind == FC_FEATURE_CATEGORY)
 		return OidIsValid(r->type.type)
-			? typed_value(r, relation, name)
+			? typed_value(r, name)
 			: psprintf("%s::text", quoted);
-	number = get_attnum(relation, name);
+	number = get_attnum(r->relation, name);
 	type = (number == InvalidAttrNumber
 			? InvalidOid
-			: getBaseType(get_atttype(relation, number)));
+			: getBaseType(get_atttype(r->relation, number)));
 	if (feature->cycle > FC_CYCLE_PERIOD)
 		return cyclic_part(r, type, quoted);
 	if (feature->kind == FC_FEATURE_INTERVAL)
 		return psprintf("extract(epoch FROM %s%s)", quoted, type == TIMETZOID ? "::time" : "");
 	if (feature->kind == FC_FEATURE_VECTOR)
-		return psprintf(OidIsValid(get_element_type(type)) ? "%s[%u]"
-						: "(%s::real[])[%u]",
+		return psprintf(OidIsValid(get_element_type(type)) ? "%s[%zu]"
+						: "(%s::real[])[%zu]",
 						quoted, place + 1);
 	return pstrdup(quoted);
 }
@@ -251,15 +248,20 @@ with_null(const char *condition, const char *value, bool null)
 		: pstrdup(condition);
 }
 
+/* Returns the condition that holds for all values or for none. */
+static char *
+unconditional(const ranges *r, const char *value, bool all)
+{
+	return all == r->null ? pstrdup(all ? "true" : "false") : with_null(NULL, value, r->null);
+}
+
 static char *
 boolean_condition(const ranges *r, const char *value, bool yes, bool no)
 {
-	bool		null = holds_at_null(r);
-
 	if (yes != no)
-		return psprintf("%s IS %s%s", value, null ? "NOT " : "",
-						yes == null ? "FALSE" : "TRUE");
-	return yes == null ? pstrdup(null ? "true" : "false") : with_null(NULL, value, null);
+		return psprintf("%s IS %s%s", value, r->null ? "NOT " : "",
+						yes == r->null ? "FALSE" : "TRUE");
+	return unconditional(r, value, yes);
 }
 
 /*
@@ -318,7 +320,6 @@ category_condition(const ranges *r, const char *value)
 	const fc_encoder_feature *feature = r->feature;
 	bool		others = holds_at(r, feature->other ? feature->categories
 								  : feature->width);
-	bool		null = holds_at_null(r);
 	StringInfoData list;
 	Size		listed = 0;
 
@@ -327,11 +328,8 @@ category_condition(const ranges *r, const char *value)
 		if (holds_at(r, place) != others)
 			appendStringInfo(&list, "%s%s", listed++ > 0 ? ", " : "",
 							 quote_literal_cstr(category_text(r->view, feature, place)));
-	if (listed == 0)
-		return others == null ? pstrdup(null ? "true" : "false")
-			: with_null(NULL, value, null);
-	return with_null(list_condition(r, value, list.data, listed, others), value,
-					 null);
+	return listed == 0 ? unconditional(r, value, others)
+		: with_null(list_condition(r, value, list.data, listed, others), value, r->null);
 }
 
 static char *
@@ -400,48 +398,49 @@ fastclust_arc_in_words(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(words));
 }
 
+static void
+append_conjunct(StringInfo list, const char *condition)
+{
+	appendStringInfo(list, "%s%s", list->len > 0 ? " AND " : "", condition);
+}
+
 /*
  * Returns the condition on a feature of numbers, times or vectors. A range of
  * its indicator of NULL, which is 0 or 1, means IS NULL or IS NOT NULL.
  */
 static char *
-number_condition(const ranges *r, Oid relation)
+number_condition(const ranges *r)
 {
+	const fc_encoder_feature *feature = r->feature;
+	bool		cyclic = feature->cycle != FC_CYCLE_NONE;
 	StringInfoData bounds;
-	bool		null = holds_at_null(r);
 	bool		known = true;
 
 	initStringInfo(&bounds);
 	for (Size i = 0; i < r->count; i++)
 	{
-		Size		place = (Size) r->dimension[i] - 1 - r->feature->first;
 		char	   *value;
 
-		if (place == fc_feature_values(r->feature))
+		if (r->place[i] == fc_feature_values(feature))
 		{
 			known = r->lower[i] < 0;
 			continue;
 		}
-		value = value_of(r, relation, (uint32) place);
-		if (r->feature->cycle != FC_CYCLE_NONE)
-		{
-			appendStringInfo(&bounds, "%s%s", bounds.len > 0 ? " AND " : "",
-							 arc_condition(r->feature, value, r->lower[i], r->upper[i], false));
-			continue;
-		}
-		if (r->lower[i] > -INFINITY)
-			appendStringInfo(&bounds, "%s%s > %s", bounds.len > 0 ? " AND " : "",
-							 value, bound(r, i, false));
-		if (r->upper[i] < INFINITY)
-			appendStringInfo(&bounds, "%s%s <= %s", bounds.len > 0 ? " AND " : "",
-							 value, bound(r, i, true));
+		value = value_of(r, r->place[i]);
+		if (cyclic)
+			append_conjunct(&bounds, arc_condition(feature, value, r->lower[i], r->upper[i],
+												   false));
+		else if (r->lower[i] > -INFINITY)
+			append_conjunct(&bounds, psprintf("%s > %s", value, bound(r, i, false)));
+		if (!cyclic && r->upper[i] < INFINITY)
+			append_conjunct(&bounds, psprintf("%s <= %s", value, bound(r, i, true)));
 	}
-	if (!known && !null)
+	if (!known && !r->null)
 		return pstrdup("false");
 	return with_null(known && bounds.len > 0 ? bounds.data : NULL,
-					 r->feature->cycle != FC_CYCLE_NONE && r->feature->path.length == 0
-					 ? quote_identifier(column_of_feature(r->view, r->feature))
-					 : value_of(r, relation, 0), null);
+					 cyclic && feature->path.length == 0
+					 ? quote_identifier(column_of_feature(r->view, feature))
+					 : value_of(r, 0), r->null);
 }
 
 /*
@@ -490,33 +489,34 @@ fastclust_feature_condition(PG_FUNCTION_ARGS)
 	fc_encoder	view;
 	ArrayType  *given = PG_GETARG_ARRAYTYPE_P(2);
 	int			count = ArrayGetNItems(ARR_NDIM(given), ARR_DIMS(given));
-	ranges		r = {.view = &view,.count = (Size) count};
-	char	   *shown;
+	double	   *dimension = read_float8_array(PG_GETARG_DATUM(2), count, "dimensions");
+	ranges		r = {.view = &view,.relation = PG_GETARG_OID(1),.count = (Size) count};
+	char	   *condition;
 
 	fc_encoder_view(ENCODER_ARG(0), &view);
-	r.dimension = read_float8_array(PG_GETARG_DATUM(2), count, "dimensions");
-	check_count("dimension", (int64) r.dimension[0], 1, (int64) view.dim);
-	r.feature = feature_of_dimension(&view, (Size) r.dimension[0]);
-	for (Size i = 1; i < r.count; i++)
-		check_count("dimension", (int64) r.dimension[i],
-					(int64) r.feature->first + 1,
+	check_count("dimension", (int64) dimension[0], 1, (int64) view.dim);
+	r.feature = feature_of_dimension(&view, (Size) dimension[0]);
+	r.place = palloc(r.count * sizeof(Size));
+	for (Size i = 0; i < r.count; i++)
+	{
+		check_count("dimension", (int64) dimension[i], (int64) r.feature->first + 1,
 					(int64) r.feature->first + (int64) r.feature->width);
+		r.place[i] = (Size) dimension[i] - 1 - r.feature->first;
+	}
 	r.lower = read_bounds(fcinfo, 3, "lower", r.count);
 	r.upper = read_bounds(fcinfo, 4, "upper", r.count);
 	r.lower_shown = read_elements(fcinfo, 5, "lower_shown", TEXTOID, r.count);
 	r.upper_shown = read_elements(fcinfo, 6, "upper_shown", TEXTOID, r.count);
+	r.null = holds_at_null(&r);
 	if (r.feature->kind == FC_FEATURE_CATEGORY)
 	{
 		r.type = type_of_feature(&view, r.feature);
-		shown = value_of(&r, PG_GETARG_OID(1), 0);
-		PG_RETURN_TEXT_P(cstring_to_text(category_condition(&r, shown)));
+		condition = category_condition(&r, value_of(&r, 0));
 	}
-	if (r.feature->kind == FC_FEATURE_BOOLEAN)
-	{
-		shown = value_of(&r, PG_GETARG_OID(1), 0);
-		shown = boolean_condition(&r, shown, holds_at(&r, 0),
-								  holds_at(&r, r.feature->width));
-		PG_RETURN_TEXT_P(cstring_to_text(shown));
-	}
-	PG_RETURN_TEXT_P(cstring_to_text(number_condition(&r, PG_GETARG_OID(1))));
+	else if (r.feature->kind == FC_FEATURE_BOOLEAN)
+		condition = boolean_condition(&r, value_of(&r, 0), holds_at(&r, 0),
+									  holds_at(&r, r.feature->width));
+	else
+		condition = number_condition(&r);
+	PG_RETURN_TEXT_P(cstring_to_text(condition));
 }

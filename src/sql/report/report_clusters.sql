@@ -102,13 +102,11 @@ BEGIN
                                           ELSE format('%s at %s', c.nearest,
                                                       html_value(c.distance, 'number')) END,
                                      (SELECT format(
-                                                 '<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%s</title>'
-                                                     '<polygon points="0,17 %s 69,17"/><polyline points="%s"/><circle cx="%s" cy="%s" r="2.2"/></svg>',
+                                                 '<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%1$s</title>'
+                                                     '<polygon points="0,17 %2$s 69,17"/><polyline points="%2$s"/><circle cx="%3$s" cy="%4$s" r="2.2"/></svg>',
                                                  string_agg(
                                                      html(shown_value(q.share, 'category', false)),
                                                      ' &rarr; ' ORDER BY q.i),
-                                                 string_agg(format('%s,%s', svg(q.x), svg(q.y)),
-                                                            ' ' ORDER BY q.i),
                                                  string_agg(format('%s,%s', svg(q.x), svg(q.y)),
                                                             ' ' ORDER BY q.i),
                                                  svg((array_agg(q.x ORDER BY q.i DESC))[1]),

@@ -134,24 +134,17 @@ BEGIN
                                               html(q.feature, 60)),
                                        ', ' ORDER BY abs(q.s) DESC)
                                 || ')'
-                           FROM (SELECT v.feature,
-                                        sum(c.share * v.difference *
-                                                CASE axis
-                                                     WHEN 1 THEN c.x
-                                                     ELSE c.y END) AS s,
-                                        rank() OVER (
-                                            ORDER BY abs(
+                           FROM (SELECT f.*,
+                                        rank() OVER (ORDER BY abs(f.s) DESC, f.feature) AS place,
+                                        max(abs(f.s)) OVER () AS largest
+                                   FROM (SELECT v.feature,
                                                 sum(c.share * v.difference *
                                                         CASE axis
                                                              WHEN 1 THEN c.x
-                                                             ELSE c.y END)) DESC,
-                                            v.feature) AS place,
-                                        max(abs(sum(c.share * v.difference *
-                                                        CASE axis
-                                                             WHEN 1 THEN c.x
-                                                             ELSE c.y END))) OVER () AS largest
-                                   FROM unnest(profile) v JOIN unnest(clusters) c USING (cluster)
-                                  GROUP BY v.place, v.feature) q
+                                                             ELSE c.y END) AS s
+                                           FROM unnest(profile) v
+                                           JOIN unnest(clusters) c USING (cluster)
+                                          GROUP BY v.place, v.feature) f) q
                           WHERE q.place <= 2 AND q.s <> 0 AND abs(q.s) > 0.5 * q.largest)
                    FROM generate_series(1, 2) axis
                   ORDER BY axis);

@@ -56,7 +56,7 @@ DECLARE
     rules_found record;
 BEGIN
     WITH f AS MATERIALIZED (
-             SELECT l.*, l.dimension = l.nulls AS marks_nulls,
+             SELECT l.*, l.dimension IS NOT DISTINCT FROM l.nulls AS marks_nulls,
                     max(l.label) FILTER (WHERE l.dimension = l.nulls) OVER (PARTITION BY l.nulls)
                         AS null_label,
                     dense_rank() OVER (ORDER BY CASE WHEN l.kind = 'vector' OR l.nulls IS NULL
@@ -76,13 +76,13 @@ BEGIN
                                     conditions, version.encoder) q),
          merged_conditions AS (
              SELECT r.id, min(u.i) AS place, min(f.dimension) AS dimension,
-                    max(f.feature) FILTER (WHERE f.marks_nulls IS NOT TRUE) AS feature,
-                    max(f.kind) FILTER (WHERE f.marks_nulls IS NOT TRUE) AS kind,
-                    max(u.lower) FILTER (WHERE f.marks_nulls IS NOT TRUE) AS lower,
-                    min(u.upper) FILTER (WHERE f.marks_nulls IS NOT TRUE) AS upper,
+                    max(f.feature) FILTER (WHERE NOT f.marks_nulls) AS feature,
+                    max(f.kind) FILTER (WHERE NOT f.marks_nulls) AS kind,
+                    max(u.lower) FILTER (WHERE NOT f.marks_nulls) AS lower,
+                    min(u.upper) FILTER (WHERE NOT f.marks_nulls) AS upper,
                     max(f.label) FILTER (WHERE u.lower > '-Infinity') AS is,
                     array_agg(f.category ORDER BY u.i) AS is_not,
-                    COALESCE(max(f.negated) FILTER (WHERE f.marks_nulls IS NOT TRUE),
+                    COALESCE(max(f.negated) FILTER (WHERE NOT f.marks_nulls),
                              max(f.negated)) AS negated,
                     max(f.null_label) AS null_label,
                     bool_or(f.marks_nulls AND u.lower > '-Infinity') AS is_null,

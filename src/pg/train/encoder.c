@@ -100,6 +100,7 @@ is_imputed(const fc_encoder *encoder, Size i)
 /*
  * Returns the encoder with a NULL indicator added to each flagged feature. A
  * flagged feature must not be a category, nor have an indicator already.
+ * Returns NULL if there would be too many dimensions.
  */
 static fc_encoder_header *
 flagged_encoder(const fc_encoder_header *header, const bool *flag)
@@ -112,6 +113,8 @@ flagged_encoder(const fc_encoder_header *header, const bool *flag)
 	fc_encoder_view(header, &view);
 	for (Size i = 0; i < view.features; i++)
 		flags += flag[i];
+	if (view.dim + flags > FC_MAX_DIM)
+		return NULL;
 	size = VARSIZE(header) + fc_encoder_flags_size(flags);
 	check_budget(size, "an encoder");
 	flagged = palloc(size);
@@ -316,20 +319,17 @@ with_indicators(const training *t, fc_encoder_header *learned)
 {
 	fc_encoder	encoder;
 	bool	   *flag;
-	Size		flags = 0;
 	bool	   *found;
 	fc_encoder_header *flagged;
 
 	fc_encoder_view(learned, &encoder);
 	flag = palloc0(encoder.features * sizeof(bool));
 	for (Size i = 0; i < encoder.features; i++)
-		flags += flag[i] = is_imputed(&encoder, i) &&
-			!names_feature(t->options, "nulls",
-						   feature_name(&encoder,
-										&encoder.feature[i]));
-	if (flags == 0 || encoder.dim + flags > FC_MAX_DIM)
-		return learned;
+		flag[i] = is_imputed(&encoder, i) &&
+			!names_feature(t->options, "nulls", feature_name(&encoder, &encoder.feature[i]));
 	flagged = flagged_encoder(learned, flag);
+	if (flagged == NULL || flagged->dim == learned->dim)
+		return learned;
 	found = informative_nulls(flagged, flagged_rows(t, flagged),
 							  t->options->seed);
 	report_indicators(t, &encoder, found);
@@ -471,7 +471,6 @@ rows_without_nulls(const training *t, const fc_weighted_rows *sample)
 	fc_encoder_header *flagged;
 	bool	   *flag;
 	bool		gaps = false;
-	Size		flags = 0;
 
 	if (header != NULL)
 		fc_encoder_view(header, &encoder);
@@ -479,13 +478,11 @@ rows_without_nulls(const training *t, const fc_weighted_rows *sample)
 	for (Size i = 0; i < encoder.features; i++)
 	{
 		gaps = gaps || is_imputed(&encoder, i);
-		flags += flag[i] = is_imputed(&encoder, i) &&
-			!encoder.feature[i].missing;
+		flag[i] = is_imputed(&encoder, i) && !encoder.feature[i].missing;
 	}
-	if (!gaps || encoder.dim + flags > FC_MAX_DIM)
-		return rescaled_rows(sample, no_scaling, t->scaling);
-	flagged = flagged_encoder(header, flag);
-	return imputed_rows(flagged, header, flagged_rows(t, flagged));
+	flagged = gaps ? flagged_encoder(header, flag) : NULL;
+	return flagged == NULL ? rescaled_rows(sample, no_scaling, t->scaling)
+		: imputed_rows(flagged, header, flagged_rows(t, flagged));
 }
 
 /*

@@ -10,14 +10,17 @@ CREATE TYPE fastclust_internal.version_line AS (
     n bigint, objective double precision, churn double precision);
 -- Draws one column per version, with the value above it.
 CREATE FUNCTION fastclust_internal.svg_columns(title text, versions integer[],
-        column_values double precision[], shown text[])
+        column_values double precision[], kind text)
     RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH bar AS (
              SELECT u.*, 260.0 / cardinality(versions) AS step, count(*) OVER () AS n,
                     row_number() OVER () AS i,
+                    CASE kind
+                         WHEN 'count' THEN to_char(u.value::numeric, 'FM9,999,999,999,990')
+                         ELSE html(shown_value(u.value, kind, false)) END AS label,
                     70 * COALESCE(u.value / NULLIF(max(u.value) OVER (), 0), 0) AS height
-               FROM unnest(versions, column_values, shown) u(version, value, label))
+               FROM unnest(versions, column_values) u(version, value))
     SELECT format(
                E'<figure><h3>%s</h3><svg class="chart" viewBox="0 0 260 112" role="img" aria-label="%s by version">\n',
                title, title)
@@ -49,21 +52,16 @@ CREATE FUNCTION fastclust_internal.report_versions(lines version_line[]) RETURNS
                'One row for each version. Label churn is the share of the rows that are in another cluster than in the version before.',
                concat(
                    (SELECT concat(E'<div class="multiples">\n',
-                                  svg_columns('Rows', s.versions, s.rows_of, s.rows_shown), E'\n',
+                                  svg_columns('Rows', s.versions, s.rows_of, 'count'), E'\n',
                                   svg_columns('Mean squared distance', s.versions, s.objectives,
-                                              s.objectives_shown),
+                                              'number'),
                                   E'\n',
-                                  svg_columns('Label churn', s.versions, s.churn, s.churn_shown),
+                                  svg_columns('Label churn', s.versions, s.churn, 'category'),
                                   E'\n</div>\n')
                       FROM (SELECT array_agg(l.version) AS versions,
                                    array_agg(l.n::float8) AS rows_of,
-                                   array_agg(to_char(l.n, 'FM9,999,999,999,990')) AS rows_shown,
                                    array_agg(l.objective) AS objectives,
-                                   array_agg(shown_value(
-                                                 l.objective, 'number', false)) AS objectives_shown,
-                                   array_agg(l.churn) AS churn,
-                                   array_agg(
-                                       html(shown_value(l.churn, 'category', false))) AS churn_shown
+                                   array_agg(l.churn) AS churn
                               FROM (SELECT * FROM unnest(lines) u ORDER BY u.version) l) s
                      WHERE cardinality(s.versions) > 1),
                    html_table(

@@ -110,7 +110,7 @@ static void
 count_text(fc_frequent_items *frequent, const char *text)
 {
 	give_capacity(frequent, strlen(text));
-	fc_frequent_add_text(frequent, text, strlen(text), 1);
+	fc_frequent_add_text(frequent, NULL, text, strlen(text), 1);
 	grow_frequent(frequent);
 }
 
@@ -242,7 +242,7 @@ count_keyed(fc_frequent_items *frequent, size_t i)
 
 	snprintf(text, sizeof(text), "%c%0*zu of %d", "dcba"[i / 30 % 4], 1 + (int) (i / 7 % 16), i % 3, (int) key);
 	give_capacity(frequent, strlen(text));
-	fc_frequent_add_keyed(frequent, key, text, strlen(text), 1);
+	fc_frequent_add_text(frequent, &key, text, strlen(text), 1);
 	grow_frequent(frequent);
 }
 
@@ -278,7 +278,7 @@ test_keyed_values(void)
 	for (size_t i = 0; i < 7; i++)
 	{
 		give_capacity(&few, strlen(spellings[i]));
-		fc_frequent_add_keyed(&few, 9, spellings[i], strlen(spellings[i]), 1);
+		fc_frequent_add_text(&few, &(uint64_t) {9}, spellings[i], strlen(spellings[i]), 1);
 	}
 	CHECK(few.used == 1 && few.text_kept == 0 && few.text_used > 0, "%zu of %zu bytes are kept", few.text_kept, few.text_used);
 	for (size_t i = 0; i < 100000; i++)
@@ -287,7 +287,7 @@ test_keyed_values(void)
 
 		snprintf(text, sizeof(text), "%06zu%.*s", 100000 - i, (int) (i % 8), "--------");
 		give_capacity(&few, strlen(text));
-		fc_frequent_add_keyed(&few, 1 + i % 2, text, strlen(text), 1);
+		fc_frequent_add_text(&few, &(uint64_t) {1 + i % 2}, text, strlen(text), 1);
 	}
 	CHECK(few.used == 3 && few.text_capacity <= 512, "%zu bytes for three texts", few.text_capacity);
 }
@@ -398,9 +398,9 @@ learn_cell(fc_learner *learner, size_t row, const fc_feature_cell *cell)
 	else if (learner->kind == FC_FEATURE_ANY)
 		fc_learn_any(learner, row % 2 == 0 ? FC_FEATURE_NUMBER : FC_FEATURE_CATEGORY, 1, cell->text, cell->length);
 	else if (cell->kind == FC_CELL_TEXT && learner->categories.keyed)
-		fc_learn_keyed(learner, fc_hash_bytes(3, cell->text, cell->length), cell->text, cell->length);
+		fc_learn_text(learner, &(uint64_t) {fc_hash_bytes(3, cell->text, cell->length)}, cell->text, cell->length);
 	else if (cell->kind == FC_CELL_TEXT)
-		fc_learn_text(learner, cell->text, cell->length);
+		fc_learn_text(learner, NULL, cell->text, cell->length);
 	else if (cell->kind == FC_CELL_NUMBER)
 		fc_learn_number(learner, cell->number);
 	else

@@ -188,15 +188,13 @@ fc_frequent_add_number(fc_frequent_items *frequent, double x, int64_t count)
 	count_value(frequent, fc_number_key(x) >> frequent->dropped, NULL, 0, count);
 }
 
-/*
- * Adds a text whose key is the hash of some bytes: of itself, or of the key of
- * its value, whose bits may be less random.
- */
-static void
-add_hashed(fc_frequent_items *frequent, const void *hashed, size_t size,
-		   const char *text, size_t length, int64_t count)
+/* The bits of a value's key may be less random than those of its hash. */
+void
+fc_frequent_add_text(fc_frequent_items *frequent, const uint64_t *key,
+					 const char *text, size_t length, int64_t count)
 {
-	uint64_t	key;
+	uint64_t	hash = (key != NULL ? fc_hash_bytes(0, key, sizeof(*key))
+						: fc_hash_bytes(0, text, length));
 
 	frequent->total += count;
 	if (length > FC_FREQUENT_LENGTH)
@@ -204,24 +202,9 @@ add_hashed(fc_frequent_items *frequent, const void *hashed, size_t size,
 		frequent->long_texts += count;
 		return;
 	}
-	key = fc_hash_bytes(0, hashed, size);
 	if (frequent->sketch != NULL)
-		add_to_sketch(frequent, key, count);
-	count_value(frequent, key, text, length, count);
-}
-
-void
-fc_frequent_add_text(fc_frequent_items *frequent, const char *text, size_t length,
-					 int64_t count)
-{
-	add_hashed(frequent, text, length, text, length, count);
-}
-
-void
-fc_frequent_add_keyed(fc_frequent_items *frequent, uint64_t key,
-					  const char *text, size_t length, int64_t count)
-{
-	add_hashed(frequent, &key, sizeof(key), text, length, count);
+		add_to_sketch(frequent, hash, count);
+	count_value(frequent, hash, text, length, count);
 }
 
 /* ---- growth ---- */

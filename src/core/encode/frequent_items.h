@@ -125,15 +125,12 @@ size_t		fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length)
 void		fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory);
 
 /*
- * Each adds a value `count` times; there must be room for it.
- * fc_frequent_add_keyed is for counters with `keyed`, fc_frequent_add_text for
- * others.
+ * Each adds a value `count` times; there must be room for it. key: the key of
+ * the text's value in a counter with `keyed`, else NULL.
  */
 void		fc_frequent_add_number(fc_frequent_items *frequent, double x, int64_t count);
-void		fc_frequent_add_text(fc_frequent_items *frequent, const char *text,
-								 size_t length, int64_t count);
-void		fc_frequent_add_keyed(fc_frequent_items *frequent, uint64_t key,
-								  const char *text, size_t length, int64_t count);
+void		fc_frequent_add_text(fc_frequent_items *frequent, const uint64_t *key,
+								 const char *text, size_t length, int64_t count);
 
 /*
  * Computes the quantiles of the numbers for `count` shares (0 to 1),

@@ -196,25 +196,17 @@ fc_learn_vector(fc_learner *learner, const fc_feature_cell *cell)
 }
 
 void
-fc_learn_text(fc_learner *learner, const char *text, size_t length)
+fc_learn_text(fc_learner *learner, const uint64_t *key, const char *text, size_t length)
 {
 	learner->texts += learner->count;
-	fc_frequent_add_text(&learner->categories, text, length, learner->count);
-}
-
-void
-fc_learn_keyed(fc_learner *learner, uint64_t key, const char *text,
-			   size_t length)
-{
-	learner->texts += learner->count;
-	fc_frequent_add_keyed(&learner->categories, key, text, length, learner->count);
+	fc_frequent_add_text(&learner->categories, key, text, length, learner->count);
 }
 
 void
 fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x,
 			 const char *text, size_t length)
 {
-	fc_frequent_add_text(&learner->categories, text, length, learner->count);
+	fc_frequent_add_text(&learner->categories, NULL, text, length, learner->count);
 	if (kind == FC_FEATURE_CATEGORY)
 		learner->texts += learner->count;
 	else if (kind == FC_FEATURE_NUMBER)

@@ -137,11 +137,13 @@ fc_learner_start(fc_feature_kind kind, bool log, fc_scaling scaling,
  */
 void		fc_learn_number(fc_learner *learner, double x);
 void		fc_learn_vector(fc_learner *learner, const fc_feature_cell *cell);
-void		fc_learn_text(fc_learner *learner, const char *text, size_t length);
 
-/* Adds a category that is known by its key (frequent_items.h). */
-void		fc_learn_keyed(fc_learner *learner, uint64_t key, const char *text,
-						   size_t length);
+/*
+ * key: the key of the category if it is known by one (frequent_items.h), else
+ * NULL.
+ */
+void		fc_learn_text(fc_learner *learner, const uint64_t *key, const char *text,
+						  size_t length);
 
 /*
  * Adds a value of kind FC_FEATURE_ANY, both as a value and as a text; x is 0

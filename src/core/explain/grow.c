@@ -60,18 +60,6 @@ has_condition_on(const fc_grower *grower, int32_t node, uint32_t column)
 	return false;
 }
 
-static size_t
-columns_of_conditions(const fc_grower *grower, int32_t node)
-{
-	const fc_rule_node *nodes = grower->nodes;
-	size_t		count = 0;
-
-	for (int32_t at = nodes[node].parent; at >= 0; at = nodes[at].parent)
-		if (!has_condition_on(grower, at, grower->rows->axes[nodes[at].axis].column))
-			count++;
-	return count;
-}
-
 /*
  * Counts the labels of a node's rows in `above`, and sets the counts of these
  * labels in `below` to 0. Returns sum_c n_c log n_c over the labels c.
@@ -177,7 +165,6 @@ split_new_node(fc_grower *grower, int32_t number)
 	fc_grown_node *node = &grower->grown[number];
 	size_t		n = node->end - node->begin;
 	double		sum = count_labels(grower, node);
-	bool		full = columns_of_conditions(grower, number) >= grower->conditions;
 
 	if (number == 0)
 		memset(grower->gains, 0, grower->rows->d * sizeof(double));
@@ -190,7 +177,7 @@ split_new_node(fc_grower *grower, int32_t number)
 		bool		known = has_condition_on(grower, number, grower->rows->axes[axis].column);
 		double		gain;
 
-		if (full && !known)
+		if (node->columns >= grower->conditions && !known)
 			continue;
 		fc_check();
 		gain = sweep_axis(grower, axis, sum, known ? 1.0 : NEW_COLUMN_FACTOR, node);
@@ -289,6 +276,9 @@ fc_grower_split(fc_grower *grower)
 		grower->count + 2 > grower->max_nodes)
 		return false;
 	split_node(grower, &grower->grown[best], &below, &above);
+	below.columns += !has_condition_on(grower, best,
+									   grower->rows->axes[grower->grown[best].axis].column);
+	above.columns = below.columns;
 	node = &grower->nodes[best];
 	node->axis = grower->grown[best].axis;
 	node->threshold = grower->grown[best].threshold;

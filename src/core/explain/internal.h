@@ -22,6 +22,7 @@ typedef struct fc_grown_node
 	size_t		check_begin;	/* index of its first row in fc_grower.checked */
 	size_t		check_end;
 	size_t		depth;
+	size_t		columns;		/* number of columns that its path tests */
 	double		gain;			/* gain of its best split in nats, weighted by
 								 * NEW_COLUMN_FACTOR (grow.c); 0: no split */
 	uint32_t	axis;

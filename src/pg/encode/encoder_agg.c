@@ -576,13 +576,11 @@ learn_text(encoder_state *state, learning_call_state *call, Size i, Datum value)
 {
 	fc_learner *learner = &state->learners[i];
 	const fc_feature_cell *cell = &call->cells[i];
+	bool		keyed = learner->categories.keyed;
+	uint64		key = keyed ? key_of_category(&call->keys[i], value) : 0;
 
 	make_capacity(state, &learner->categories, cell->length);
-	if (learner->categories.keyed)
-		fc_learn_keyed(learner, key_of_category(&call->keys[i], value),
-					   cell->text, cell->length);
-	else
-		fc_learn_text(learner, cell->text, cell->length);
+	fc_learn_text(learner, keyed ? &key : NULL, cell->text, cell->length);
 }
 
 /*

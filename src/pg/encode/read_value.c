@@ -417,11 +417,6 @@ number_of(value_reader *reader, Datum value)
 {
 	switch (reader->source)
 	{
-		case SOURCE_FLOAT4:
-			return checked_number(reader->label,
-								  (double) DatumGetFloat4(value));
-		case SOURCE_FLOAT8:
-			return checked_number(reader->label, DatumGetFloat8(value));
 		case SOURCE_NUMERIC:
 			return number_of_numeric(reader->label, value);
 		case SOURCE_NUMBER_BY_CAST:
@@ -584,8 +579,11 @@ read_value(value_reader *reader, Datum value, fc_feature_cell *cell)
 			read_array(reader, cast_value(reader, value), cell);
 			break;
 		default:
-			if (!read_plain_number(reader, value, cell))
-				set_number(cell, number_of(reader, value));
+			if (read_plain_number(reader, value, cell))
+				return;
+			if (reader->source == SOURCE_FLOAT4 || reader->source == SOURCE_FLOAT8)
+				reject_number(reader->label, cell->number);
+			set_number(cell, number_of(reader, value));
 	}
 }
 

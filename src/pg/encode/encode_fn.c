@@ -100,19 +100,16 @@ call_state_of(FunctionCallInfo fcinfo)
 static void
 reject_large(const prepared_encoder *encoder, Size dimension, double x)
 {
-	Size		i = encoder->view.features - 1;
-	const char *name;
+	const fc_encoder_feature *feature = feature_of_dimension(&encoder->view, dimension + 1);
 
-	while (encoder->view.feature[i].first > dimension)
-		i--;
-	name = encoder->names[encoder->view.feature[i].column];
 	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			errmsg("%s is encoded as %g, out of range for real",
-				   encoder->paths[i].label, x),
-			encoder->view.feature[i].kind != FC_FEATURE_NUMBER
+				   encoder->paths[feature - encoder->view.feature].label, x),
+			feature->kind != FC_FEATURE_NUMBER
 			? errhint("Divide it by a constant.")
 			: errhint("Train with its logarithm: %s.",
-					  options_for_both(column_option("transform", name,
+					  options_for_both(column_option("transform",
+													 encoder->names[feature->column],
 													 "\"log\""))));
 }
 

@@ -407,6 +407,17 @@ converted(const prepared_conversion *conversion, Datum value, bool *null)
 	return ExecEvalExpr(conversion->state, conversion->context, null);
 }
 
+/* Sets the hash functions of both sides, unless they are invalid. */
+static void
+set_hash_functions(group_finder *finder, Oid hash, Oid group_hash)
+{
+	finder->hashed = OidIsValid(hash);
+	if (!finder->hashed)
+		return;
+	fmgr_info_cxt(hash, &finder->hash, finder->context);
+	fmgr_info_cxt(group_hash, &finder->group_hash, finder->context);
+}
+
 /* Sets the equality of a type, which GROUP BY uses. */
 static void
 compare_values(group_finder *finder, Oid type, Oid collation)
@@ -417,28 +428,21 @@ compare_values(group_finder *finder, Oid type, Oid collation)
 	finder->compares = true;
 	finder->collation = collation;
 	fmgr_info_cxt(entry->eq_opr_finfo.fn_oid, &finder->equal, finder->context);
-	finder->hashed = OidIsValid(entry->hash_proc);
-	if (!finder->hashed)
-		return;
-	fmgr_info_cxt(entry->hash_proc, &finder->hash, finder->context);
-	fmgr_info_cxt(entry->hash_proc, &finder->group_hash, finder->context);
+	set_hash_functions(finder, entry->hash_proc, entry->hash_proc);
 }
 
-/* Can values of both types be hashed so that equal ones have equal hashes? */
+/* Sets hash functions that are equal for equal values of both types, if any. */
 static void
 find_hash_functions(group_finder *finder, Oid operator, Oid left, Oid right)
 {
 	Oid			hash;
 	Oid			group_hash;
 
-	finder->hashed = op_hashjoinable(operator, left) &&
+	if (op_hashjoinable(operator, left) &&
 		(left != right ||
 		 OidIsValid(lookup_type_cache(left, TYPECACHE_HASH_PROC)->hash_proc)) &&
-		get_op_hash_functions(operator, &hash, &group_hash);
-	if (!finder->hashed)
-		return;
-	fmgr_info_cxt(hash, &finder->hash, finder->context);
-	fmgr_info_cxt(group_hash, &finder->group_hash, finder->context);
+		get_op_hash_functions(operator, &hash, &group_hash))
+		set_hash_functions(finder, hash, group_hash);
 }
 
 /*
@@ -870,31 +874,26 @@ group_of_given(group_finder *finder, Datum given)
 {
 	known_value *entry;
 	known_value made = {0};
+	bool		large;
 	bool		found;
+	MemoryContext old;
 
 	if (finder->length == -1)
 		given = PointerGetDatum(PG_DETOAST_DATUM_PACKED(given));
-	if (finder->compares && finder->length == -1 &&
-		VARSIZE_ANY(DatumGetPointer(given)) > MAX_KNOWN_BYTES)
-	{
-		made.value = given;
-		find_given(finder, &made);
-		return made;
-	}
-	if (finder->known == NULL || finder->known->members >= MAX_KNOWN)
+	large = finder->compares && finder->length == -1 &&
+		VARSIZE_ANY(DatumGetPointer(given)) > MAX_KNOWN_BYTES;
+	if (!large && (finder->known == NULL || finder->known->members >= MAX_KNOWN))
 		forget_known(finder);
-	entry = known_lookup(finder->known, given);
+	entry = large ? NULL : known_lookup(finder->known, given);
 	if (entry != NULL)
 		return *entry;
 	made.value = given;
 	find_given(finder, &made);
-	if (!finder->by_value)
-	{
-		MemoryContext old = MemoryContextSwitchTo(finder->known_context);
-
-		given = datumCopy(given, false, finder->length);
-		MemoryContextSwitchTo(old);
-	}
+	if (large)
+		return made;
+	old = MemoryContextSwitchTo(finder->known_context);
+	given = datumCopy(given, finder->by_value, finder->length);
+	MemoryContextSwitchTo(old);
 	entry = known_insert(finder->known, given, &found);
 	entry->group = made.group;
 	entry->place = made.place;

@@ -471,8 +471,10 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	centroids = rescaled_centroids(&op, argument[0], argument[1]);
 	for (Size j = 0; j < op.k; j++)
 	{
+		const double *centroid = centroids + j * op.d;
+
 		CHECK_FOR_INTERRUPTS();
-		fc_profile_cluster(kinds, centroids + j * op.d,
+		fc_profile_cluster(kinds, centroid,
 						   nearest[j] < 0
 						   ? NULL
 						   : centroids + (Size) nearest[j] * op.d,
@@ -482,14 +484,13 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 			fc_profile_cell *cell = &cells[i];
 			const fc_encoder_feature *cyclic = cyclic_feature(&encoder, cell->axis);
 			bool		null = (indicator != NULL &&
-								is_null_in(centroids + j * op.d, op.d,
-										   cell->axis, indicator[cell->axis]));
+								is_null_in(centroid, op.d, cell->axis, indicator[cell->axis]));
 
 			if (kinds[cell->axis] == FC_AXIS_SINE || (i >= max && cell->apart_place >= max))
 				continue;
 			if (cyclic != NULL)
 			{
-				cell->value = cyclic_mean(cyclic, centroids + j * op.d + cell->axis);
+				cell->value = cyclic_mean(cyclic, centroid + cell->axis);
 				cell->overall = cyclic_mean(cyclic, argument[2] + cell->axis);
 			}
 			put_cell(fcinfo, fc_operator_number(&op, j), cell, i, null);

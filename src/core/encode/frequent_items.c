@@ -188,7 +188,7 @@ fc_frequent_add_number(fc_frequent_items *frequent, double x, int64_t count)
 	count_value(frequent, fc_number_key(x) >> frequent->dropped, NULL, 0, count);
 }
 
-/* The bits of a value's key may be less random than those of its hash. */
+/* A key is hashed again, because its bits may be less random than a hash. */
 void
 fc_frequent_add_text(fc_frequent_items *frequent, const uint64_t *key,
 					 const char *text, size_t length, int64_t count)

@@ -193,8 +193,7 @@ fc_name_length(const char *name)
 /* Encoding of a feature. */
 typedef struct fc_feature_choice
 {
-	fc_encoder_feature stored;	/* without its column and texts, and numbered
-								 * from 0 */
+	fc_encoder_feature stored;	/* column and texts are not set yet */
 	bool		each;			/* true if each element of a vector has its
 								 * own scale */
 	uint32_t   *slots;			/* slots of the chosen categories in the

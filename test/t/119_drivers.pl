@@ -70,14 +70,24 @@ def steps(connection, cursor, failure):
     print('end')
 PY
 
-# ---- the Python recipe of the documentation ----
-SKIP:
+# ---- the Python of the documentation: the blocks of a page are one script ----
+for my $page (['recipes', 'psycopg2, numpy, pandas'], ['python', 'psycopg, numpy'])
 {
-	skip 'psycopg2, numpy or pandas is not installed', 1 unless has_module('psycopg2, numpy, pandas');
-	open my $file, '<:encoding(UTF-8)', dirname(__FILE__) . '/../../docs/recipes.md' or die $!;
-	my ($code, $shown) = do { local $/; <$file> } =~ /^```python\n(.*?)^```\n\n```output\n(.*?)^```/ms;
-	my $printed = qx{$python @{[script('recipe.py', $code)]} 2>&1};
-	is($printed =~ s/ +$//gmr, $shown, 'the recipe for numpy and pandas prints what the page shows');
+	my ($name, $modules) = @$page;
+	open my $file, '<:encoding(UTF-8)', dirname(__FILE__) . "/../../docs/$name.md" or die $!;
+	my $text = do { local $/; <$file> };
+	my ($code, $shown) = ('', '');
+	while ($text =~ /^```python\n(.*?)^```\n(?:\n^```output\n(.*?)^```)?/gms)
+	{
+		$code .= $1;
+		$shown .= $2 // '';
+	}
+	SKIP:
+	{
+		skip "$modules: one is not installed", 1 unless has_module($modules);
+		my $printed = qx{$python @{[script('page.py', $code)]} 2>&1};
+		is($printed =~ s/ +$//gmr, $shown, "docs/$name.md: the Python prints what the page shows");
+	}
 }
 
 SKIP:

@@ -202,6 +202,17 @@ like($messages, qr/model "columns" does not exist/, 'parallel workers refuse a r
 		($status, $output, $messages) = $server->try("SELECT $change", verbosity => 'verbose');
 		like($messages, qr/25006: models cannot be trained or changed on a standby.*HINT:  Call the function on the primary/s, "the standby predicts, and refuses $change");
 	}
+	# the other calls that docs/replicas.md names
+	my %refused = ('check_drift()' => 'drift cannot be logged', "write_labels('vector', 'points', 'labels')" => 'labels cannot be written',
+		map { $_ => 'models cannot be trained or changed' } "use_version('vector', 1)", "merge_clusters('vector', '{0,1}')", "pin_cluster('vector', 0)",
+		"name_cluster('vector', 0, 'a')", "import_model('other', 'points', 'x', model_operator('vector'))");
+	for my $change (sort keys %refused)
+	{
+		($status, $output, $messages) = $server->try("SELECT $change", verbosity => 'verbose');
+		like($messages, qr/25006: $refused{$change} on a standby/, "the standby refuses $change");
+	}
+	is($server->query("SELECT count(*) > 0 FROM $_"), 't', "the standby reads $_") for "score('vector')", "profile('vector')", "cluster_rules('vector')", "describe('vector')", "report('vector')";
+	is($server->query('SELECT count(*) FROM training_progress'), 0, 'the standby has no training in progress');
 	is($server->query(q{SELECT count(*) FROM drift('vector')}), 1, 'the standby measures drift');
 	is($server->query(q{SELECT count(*) FROM (SELECT sketch_agg(x, model_spec('vector')) AS s FROM points) q, decode(s, 3)}), 3, 'the standby sketches rows and decodes them');
 	is($server->query(q{SELECT count(*) > 1 FROM choose_k('points', 'x', 4)}), 't', 'the standby chooses k');

@@ -1,6 +1,6 @@
 #!/bin/bash
-# dist.sh: makes fastclust-VERSION.zip of the committed files, for PGXN. Checks META.json, and that
-# the unpacked zip builds with PG_CONFIG.
+# dist.sh: makes fastclust-VERSION.zip of the committed files, for PGXN. Checks META.json, and with
+# PG_CONFIG that the zip builds and installs as by `pgxn install`: unzip, make, make install.
 set -eu
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -17,10 +17,16 @@ else
 	python3 -m zipfile -e "$work/$name.zip" "$work"
 fi
 tools/meta.pl "$work/$name"
+# The client of PGXN unpacks with Python, which drops execute permissions, then runs these two
+# targets.
 if find_pg_config; then
-	make -s -j"$(nproc 2>/dev/null || echo 1)" -C "$work/$name" all PG_CONFIG="$PG_CONFIG"
-	[ -s "$work/$name/fastclust--$version.sql" ] && [ -s "$work/$name/fastclust.so" ]
-	echo "dist: the unpacked zip builds with $("$PG_CONFIG" --version)"
+	find "$work/$name" -type f -exec chmod a-x {} +
+	make -s -j"$(nproc 2>/dev/null || echo 1)" -C "$work/$name" PG_CONFIG="$PG_CONFIG" all
+	make -s -C "$work/$name" PG_CONFIG="$PG_CONFIG" DESTDIR="$work/root" install
+	for file in "$("$PG_CONFIG" --pkglibdir)/fastclust.so" "$("$PG_CONFIG" --sharedir)"/extension/fastclust{.control,--"$version".sql}; do
+		[ -s "$work/root$file" ] || { echo "dist: make install gave no $file" >&2; exit 1; }
+	done
+	echo "dist: the unpacked zip builds and installs with $("$PG_CONFIG" --version)"
 fi
 mv "$work/$name.zip" .
 ls -l "$name.zip"

@@ -10,6 +10,16 @@ sub slurp { my ($name) = @_; open(my $file, '<', "$root/$name") or die "$name: $
 my ($version) = slurp('fastclust.control') =~ /^default_version = '([^']+)'/m;
 is(qx($root/tools/meta.pl $root 2>&1), '', 'META.json, change log and packages name the version of the control file');
 
+SKIP:
+{
+	skip 'these sources have no workflow', 2 if !-e "$root/.github/workflows/build.yml";
+	my $workflow = slurp('.github/workflows/build.yml');
+	my ($oldest, $newest) = slurp('docs/install.md') =~ /PostgreSQL (\d+) to (\d+)/;
+	is($workflow =~ /^ +postgres: \[(.*)\]$/m ? $1 : '', join(', ', $oldest .. $newest), 'the workflow tests every server that docs/install.md names');
+	my $targets = slurp('Makefile');
+	is(join(' ', grep { !/^install$/ && $targets !~ /^\Q$_\E:/m } map { /([a-z]+)$/ } $workflow =~ /run: (?:sudo )?(make .*[a-z])$/gm), '', 'the workflow runs targets of the Makefile');
+}
+
 my $server = FastclustTest->new;
 my ($status, $output, $messages) = $server->try('CREATE EXTENSION fastclust');
 is($messages, '', 'CREATE EXTENSION gives no message');

@@ -1,6 +1,6 @@
 #!/bin/bash
-# installations.sh [NAME...]: runs the commands of the README in a separate Debian for each way to
-# install BLAS, and prints one line for each. Run as root; needs debootstrap and a mirror. WHERE
+# installations.sh [NAME...]: runs the project's commands in a separate Debian for each way to
+# install, and prints one line for each. Run as root; needs debootstrap and a mirror. WHERE
 # keeps the logs and the base machines, of which the others are copies.
 #   serial pthread openmp both reference mixed
 #       `make demo`, `make regress` and the TAP test of BLAS with these builds of OpenBLAS.
@@ -13,6 +13,8 @@
 #   bare numpy
 #       `make unit` and `make regress` on a machine with only gcc and make, or with numpy and
 #       libopenblas-dev, too.
+#   readme
+#       The lines of the README's section Install on a minimal Debian, and its quick start.
 # Variables: SUITE (bookworm), MIRROR, ROWS of the demo (1000000),
 # WHERE (/var/tmp/fastclust-installations)
 set -eu
@@ -91,9 +93,34 @@ inside_missing()
 	try_everything | expect 'sketch|1000,assign|1,kmeans|5,decode|5'
 }
 
+# Runs the lines of the README, the last of which opens psql, on a machine without sudo.
+inside_readme()
+{
+	sudo()
+	{
+		case $1 in
+			-u) (cd / && runuser -u "$2" -- "${@:3}") ;;
+			*) "$@" ;;
+		esac
+	}
+	local lines
+	echo 'APT::Get::Assume-Yes "true";' >/etc/apt/apt.conf.d/90yes
+	mapfile -t lines < <(sed -n '/^## Install/,/^## Why/p' README.md | sed -n '/^```$/,/^```$/p' | grep -v '^```$')
+	sed -n '/^```sql/,/^```/p' README.md | sed '/^```$/q' | grep -v '^```' >/tmp/first.sql
+	for line in "${lines[@]::${#lines[@]}-1}"; do
+		eval "$line"
+	done
+	pg_lsclusters -h | grep -q online || pg_ctlcluster "$(pg_lsclusters -h | cut -d ' ' -f 1)" main start		# a chroot has no init
+	eval "${lines[-1]}" </tmp/first.sql | expect '(3 rows),(1 row),drifted'
+}
+
 inside()
 {
 	cd $source
+	if [ "$1" = readme ]; then
+		inside_readme
+		return
+	fi
 	install_blas "$1"
 	echo "BLAS: $(installed_blas)"
 	case $1 in
@@ -122,6 +149,9 @@ inside()
 
 # ---- outside of the chroot ----
 
+# Makes the base machine of "readme", a minimal Debian.
+make_bare_base() { debootstrapped bare_base; }
+
 # Makes the base machine "server": Debian with everything that the build needs, but without BLAS.
 make_server()
 {
@@ -148,10 +178,13 @@ summary()
 run_one()
 {
 	local name=$1 from=built log=$where/$1.log start=$SECONDS
-	case $name in bare | numpy) from=debian ;; esac
+	case $name in
+		bare | numpy) from=debian ;;
+		readme) from=bare_base ;;
+	esac
 	clone $from "$name"
 	if in_chroot "$where/$name" $source/test/installations.sh inside "$name" >"$log" 2>&1; then
-		echo "ok installations/$name: $((SECONDS - start)) s, $(summary "$log")"
+		echo "ok installations/$name: $((SECONDS - start)) s$([ "$name" = readme ] || echo ", $(summary "$log")")"
 	else
 		tail -n 30 "$log"
 		echo "not ok installations/$name"
@@ -166,11 +199,13 @@ if [ "${1:-}" = inside ]; then
 fi
 check_machines installations
 failed=0
-for machine in debian server built; do
+[ $# -gt 0 ] || set -- serial pthread openmp both reference mixed missing bare numpy readme
+bases="bare_base debian server built"
+[ "$*" = readme ] && bases=bare_base
+for machine in $bases; do
 	[ $machine != built ] && [ -e "$where/$machine" ] && continue
 	make_$machine >"$where/$machine.log" 2>&1 || { tail "$where/$machine.log"; exit 1; }
 done
-[ $# -gt 0 ] || set -- serial pthread openmp both reference mixed missing bare numpy
 for name in "$@"; do
 	run_one "$name"
 done

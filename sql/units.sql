@@ -209,6 +209,7 @@ SELECT train('wrong', 'trained', '{spent,age}', 3, 'compressive', '{"unit": "cus
        "live": true}');
 SELECT drift('single', sketch => (SELECT sketch_agg(ARRAY[1, 2, 3, 4, 5, 6, 7],
        model_spec('single'))));
+SELECT fastclust_internal.unit_part(point '(1,2)', 1);
 ALTER TABLE others DROP id;
 SELECT drift('single', 'others');
 SELECT count(drop_model(model))

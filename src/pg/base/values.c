@@ -8,6 +8,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/typcache.h"
 
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
@@ -116,4 +117,16 @@ append_json_list(StringInfo json, const char *key, const double *values,
 	for (Size i = 0; i < count; i++)
 		appendStringInfo(json, "%s%.17g", i > 0 ? ", " : "[", values[i]);
 	appendStringInfoString(json, count > 0 ? "]" : "[]");
+}
+
+TypeCacheEntry *
+hashed_type(Oid type, const char *values)
+{
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+
+	if (!OidIsValid(entry->hash_extended_proc_finfo.fn_oid))
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_FUNCTION),
+				errmsg("%s of type %s cannot be compared", values, format_type_be(type)),
+				errhint("Cast them to text."));
+	return entry;
 }

@@ -30,6 +30,12 @@ copied_value(const void *value)
 	return value == NULL ? NULL : PG_DETOAST_DATUM_COPY(PointerGetDatum(value));
 }
 
+/*
+ * Returns the entry of a type with its hash function. Raises an error if it has
+ * none: `values`, such as "labels", of the type cannot be compared.
+ */
+extern struct TypeCacheEntry *hashed_type(Oid type, const char *values);
+
 extern Datum value_in(FunctionCallInfo fcinfo, const value_type *type);
 extern Datum value_recv(FunctionCallInfo fcinfo, const value_type *type);
 

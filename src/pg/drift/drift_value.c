@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "pg/base/memory.h"
+#include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 
@@ -91,8 +92,7 @@ fastclust_unit_part(PG_FUNCTION_ARGS)
 
 	if (type == NULL)
 		fcinfo->flinfo->fn_extra = type =
-			lookup_type_cache(get_fn_expr_argtype(fcinfo->flinfo, 0),
-							  TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+			hashed_type(get_fn_expr_argtype(fcinfo->flinfo, 0), "units");
 	if (PG_ARGISNULL(0))
 		hash = (uint64) PG_GETARG_INT64(1);
 	else

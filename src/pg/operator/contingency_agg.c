@@ -13,6 +13,7 @@
 #include "operator/contingency.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
+#include "pg/base/values.h"
 #include "pg/operator/operator_value.h"
 
 /*
@@ -73,15 +74,7 @@ label_types(FunctionCallInfo fcinfo)
 		return types;
 	types = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, 2 * sizeof(TypeCacheEntry *));
 	for (int n = 0; n < 2; n++)
-	{
-		Oid			type = getBaseType(get_fn_expr_argtype(fcinfo->flinfo, n + 1));
-
-		types[n] = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC_FINFO);
-		if (!OidIsValid(types[n]->hash_extended_proc_finfo.fn_oid))
-			ereport(ERROR, errcode(ERRCODE_UNDEFINED_FUNCTION),
-					errmsg("labels of type %s cannot be compared", format_type_be(type)),
-					errhint("Cast them to text."));
-	}
+		types[n] = hashed_type(getBaseType(get_fn_expr_argtype(fcinfo->flinfo, n + 1)), "labels");
 	return fcinfo->flinfo->fn_extra = types;
 }
 

@@ -7,8 +7,8 @@
  * Dense: a tile of ROWS x FC_FREQUENCY_TILE angles stays in registers;
  * dimension i adds y_i omega_ij by one fused multiply-add, in the order i = 0
  * .. n-1 for any tile and vector length, so a row's angles do not depend on
- * its position in the batch. Structured: lanes are rows; H D1 H D2 H D3 y by
- * butterflies, O(p log p).
+ * its position in the batch. Structured: one row after the other; H D1 H D2 H
+ * D3 y by butterflies, O(p log p).
  *
  * Sincos: n = rint(h) by the magic-number addition 1.5 2^23 (exact for |h| <
  * 2^22), r = h - n in [-1/2, 1/2], minimax polynomials of degree 9 (sine,
@@ -372,20 +372,58 @@ accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows,
 	accumulate_full(prepared, y + begin * prepared->n, rows - begin, z);
 }
 
-/*
- * ---- structured frequencies ----
- *
- * Layout: v is p vectors; lane r of v[i] is coordinate i of row r.
- */
+/* ---- structured frequencies ---- */
 
-INLINE void
-butterflies(vfloat *v, size_t p)
+/* Size in bytes of the blocks of a transform, which fit the first-level cache. */
+#define BLOCK_BYTES	16384
+
+/* Lane l of the result is lane l ^ HALF of v; HALF is a constant. */
+#if FC_ISA == 4
+#define EXCHANGED(v, HALF) \
+	FC_SHUFFLE(vint, v, v, 0 ^ HALF, 1 ^ HALF, 2 ^ HALF, 3 ^ HALF, 4 ^ HALF, 5 ^ HALF, 6 ^ HALF, \
+			   7 ^ HALF, 8 ^ HALF, 9 ^ HALF, 10 ^ HALF, 11 ^ HALF, 12 ^ HALF, 13 ^ HALF, \
+			   14 ^ HALF, 15 ^ HALF)
+#elif FC_ISA == 3
+#define EXCHANGED(v, HALF) \
+	FC_SHUFFLE(vint, v, v, 0 ^ HALF, 1 ^ HALF, 2 ^ HALF, 3 ^ HALF, 4 ^ HALF, 5 ^ HALF, 6 ^ HALF, \
+			   7 ^ HALF)
+#else
+#define EXCHANGED(v, HALF)	FC_SHUFFLE(vint, v, v, 0 ^ HALF, 1 ^ HALF, 2 ^ HALF, 3 ^ HALF)
+#endif
+
+/* Signs of a butterfly within a vector: 1 in its first half, -1 in its second. */
+INLINE vfloat
+half_signs(int half)
 {
-	size_t		half = 1;
+	vfloat		signs;
 
-	for (; 4 * half <= p; half *= 4)	/* two stages per pass halve the
+	for (int l = 0; l < LANES; l++)
+		signs[l] = (l & half) != 0 ? -1.0f : 1.0f;
+	return signs;
+}
+
+/* Computes the stages of the transform within a vector. */
+INLINE vfloat
+lane_butterflies(vfloat v)
+{
+	v = EXCHANGED(v, 1) + v * half_signs(1);
+	v = EXCHANGED(v, 2) + v * half_signs(2);
+#if FC_ISA >= 3
+	v = EXCHANGED(v, 4) + v * half_signs(4);
+#endif
+#if FC_ISA == 4
+	v = EXCHANGED(v, 8) + v * half_signs(8);
+#endif
+	return v;
+}
+
+/* Computes the stages of size `half` up to `size`, in vectors. */
+INLINE void
+butterflies(vfloat *v, size_t half, size_t size)
+{
+	for (; 4 * half <= size; half *= 4) /* two stages per pass halve the
 										 * memory traffic */
-		for (size_t start = 0; start < p; start += 4 * half)
+		for (size_t start = 0; start < size; start += 4 * half)
 			for (size_t i = start; i < start + half; i++)
 			{
 				vfloat		a = v[i] + v[i + half];
@@ -398,8 +436,8 @@ butterflies(vfloat *v, size_t p)
 				v[i + 2 * half] = a - c;
 				v[i + 3 * half] = b - d;
 			}
-	for (; half < p; half *= 2)
-		for (size_t start = 0; start < p; start += 2 * half)
+	for (; half < size; half *= 2)
+		for (size_t start = 0; start < size; start += 2 * half)
 			for (size_t i = start; i < start + half; i++)
 			{
 				vfloat		a = v[i];
@@ -411,149 +449,97 @@ butterflies(vfloat *v, size_t p)
 }
 
 /*
- * Computes v = H D1 H D2 H D3 y; signs holds D1, D2, D3 one after the other.
+ * Computes the first `kept` vectors of v = H D v, where signs is the diagonal
+ * of D and v has `size` vectors, both powers of two. Blocks of `kept` vectors
+ * are transformed and then added up, in the order of the whole transform.
  */
-INLINE void
-structured_transform(const float *signs, size_t p, const vfloat *y, vfloat *v)
+static void
+transform(const float *signs, size_t size, size_t kept, vfloat *v)
 {
-	for (size_t i = 0; i < p; i++)
-		v[i] = y[i] * signs[2 * p + i];
-	butterflies(v, p);
-	for (size_t i = 0; i < p; i++)
-		v[i] *= signs[p + i];
-	butterflies(v, p);
-	for (size_t i = 0; i < p; i++)
-		v[i] *= signs[i];
-	butterflies(v, p);
-}
+	size_t		block = BLOCK_BYTES / VECTOR_BYTES;
 
-/* Transposes rows to lanes; absent rows and coordinates become zero. */
-INLINE void
-transpose_rows(const float *y, size_t rows, size_t n, size_t p, vfloat *out)
-{
-	for (size_t i = 0; i < p; i++)
+	if (block > kept)
+		block = kept;
+	for (size_t start = 0; start < size; start += block)
 	{
-		vfloat		lanes = {0};
-
-		if (i < n)
-			for (size_t r = 0; r < rows; r++)
-				lanes[r] = y[r * n + i];
-		out[i] = lanes;
+		for (size_t i = start; i < start + block; i++)
+			v[i] = lane_butterflies(v[i] * *(const vfloat *) (signs + i * LANES));
+		butterflies(v + start, 1, block);
 	}
-}
-
-typedef struct structured_scratch
-{
-	vfloat	   *y;				/* transposed rows, groups x p vectors */
-	vfloat	   *v;				/* transform of one group, p vectors */
-	vint	   *sums;			/* p cosines, then p sines, for each scale */
-} structured_scratch;
-
-INLINE structured_scratch
-scratch_of(const fc_prepared *prepared)
-{
-	size_t		groups = (FC_MAX_BATCH + LANES - 1) / LANES;
-	structured_scratch scratch;
-
-	scratch.y = prepared->scratch;
-	scratch.v = scratch.y + groups * prepared->padded;
-	scratch.sums = (vint *) (scratch.v + prepared->padded);
-	return scratch;
+	for (size_t start = 0; start < size && block < kept; start += kept)
+		butterflies(v + start, block, kept);
+	for (size_t half = kept; half < size; half *= 2)
+		for (size_t start = 0; start < size; start += 2 * half)
+			for (size_t i = start; i < start + kept; i++)
+				v[i] += v[i + half];
 }
 
 /*
- * Returns the sum over the lanes of raw integers; lanes of absent rows hold 0.
- * If `alone`, only lane 0 is used.
- */
-INLINE int64_t
-lane_sum(vint raw, bool alone)
-{
-	int64_t		sum = 0;
-
-	if (alone)
-		return (int32_t) raw[0];
-	for (int r = 0; r < LANES; r++)
-		sum += (int32_t) raw[r];
-	return sum;
-}
-
-/*
- * Adds the integers of one group of rows to cosines[j] and sines[j] (count
- * each); mask clears absent rows.
+ * Adds the integers of a row to cosines[j] and sines[j]; `vectors` vectors
+ * each.
  */
 INLINE void
-structured_sincos(const float *factors, size_t count, float ratio,
-				  const vfloat *v, vint mask, vint *cosines, vint *sines)
+structured_sincos(const float *factors, size_t vectors, float ratio,
+				  const vfloat *v, vint *cosines, vint *sines)
 {
-	for (size_t j = 0; j < count; j++)
+	for (size_t j = 0; j < vectors; j++)
 	{
 		vint		c;
 		vint		s;
 
-		vfloat		h = v[j] * factors[j] * ratio;
+		vfloat		h = v[j] * *(const vfloat *) (factors + j * LANES) * ratio;
 
 		PIN(h);
 		sincos_raw(h, &c, &s);
-		cosines[j] += (c - FIXED_BITS) & mask;
-		sines[j] += (s - FIXED_BITS) & mask;
+		cosines[j] += c - FIXED_BITS;
+		sines[j] += s - FIXED_BITS;
 	}
 }
 
-INLINE vint
-row_mask(size_t rows)
-{
-	vint		mask = {0};
-
-	for (size_t r = 0; r < rows && r < LANES; r++)
-		mask[r] = UINT32_MAX;
-	return mask;
-}
-
-INLINE void
-structured_block(const fc_prepared *prepared, const structured_scratch *scratch,
-				 size_t block, size_t rows, bool alone, int64_t *z)
+/*
+ * Adds the integers of the rows for the frequencies from `start` on, which
+ * have one transform H D1 H D2 H D3; the signs of D1, D2 and D3 follow each
+ * other. The scratch space has p floats, and p sums of cosines and of sines
+ * for each scale.
+ */
+static void
+structured_block(const fc_prepared *prepared, size_t start, const float *y,
+				 size_t rows, int64_t *z)
 {
 	size_t		p = prepared->padded;
-	size_t		start = block * p;
+	size_t		n = prepared->n;
 	size_t		count = prepared->m - start < p ? prepared->m - start : p;
+	size_t		vectors = (count + LANES - 1) / LANES;
+	size_t		kept = 1;
+	const float *signs = prepared->signs + 3 * start;
+	vfloat	   *v = prepared->scratch;
+	vint	   *sums = (vint *) v + p / LANES;
 
-	memset(scratch->sums, 0, prepared->scales * 2 * p * sizeof(vint));
-	for (size_t g = 0; g * LANES < rows; g++)
+	while (kept < vectors)
+		kept *= 2;
+	for (size_t i = 0; i < 2 * prepared->scales; i++)
+		memset(sums + i * (p / LANES), 0, vectors * sizeof(vint));
+	for (size_t r = 0; r < rows; r++)
 	{
-		structured_transform(prepared->signs + 3 * start, p, scratch->y + g * p,
-							 scratch->v);
+		memcpy(v, y + r * n, n * sizeof(float));
+		memset((float *) v + n, 0, (p - n) * sizeof(float));
+		transform(signs + 2 * p, p / LANES, p / LANES, v);
+		transform(signs + p, p / LANES, p / LANES, v);
+		transform(signs, p / LANES, kept, v);
 		for (size_t s = 0; s < prepared->scales; s++)
-			structured_sincos(prepared->factors + start, count,
-							  prepared->ratios[s], scratch->v,
-							  row_mask(rows - g * LANES),
-							  scratch->sums + 2 * s * p,
-							  scratch->sums + (2 * s + 1) * p);
+			structured_sincos(prepared->factors + start, vectors,
+							  prepared->ratios[s], v,
+							  sums + 2 * s * (p / LANES),
+							  sums + (2 * s + 1) * (p / LANES));
 	}
 	for (size_t s = 0; s < prepared->scales; s++)
 		for (size_t j = 0; j < count; j++)
 		{
-			z[s * prepared->m + start + j] += lane_sum(scratch->sums[2 * s * p + j], alone);
-			z[prepared->moments + s * prepared->m + start +
-			  j] += lane_sum(scratch->sums[(2 * s + 1) * p + j], alone);
+			const int32_t *sum = (const int32_t *) sums + 2 * s * p + j;
+
+			z[s * prepared->m + start + j] += sum[0];
+			z[prepared->moments + s * prepared->m + start + j] += sum[p];
 		}
-}
-
-static void
-accumulate_structured(const fc_prepared *prepared, const float *y, size_t rows,
-					  int64_t *z)
-{
-	structured_scratch scratch = scratch_of(prepared);
-
-	for (size_t g = 0; g * LANES < rows; g++)
-		transpose_rows(y + g * LANES * prepared->n,
-					   rows - g * LANES < LANES ? rows - g * LANES : LANES,
-					   prepared->n, prepared->padded,
-					   scratch.y + g * prepared->padded);
-	for (size_t block = 0; block * prepared->padded < prepared->m; block++)
-		if (rows == 1)
-			structured_block(prepared, &scratch, block, 1, true, z);
-		else
-			structured_block(prepared, &scratch, block, rows, false, z);
 }
 
 static void
@@ -562,7 +548,8 @@ accumulate(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
 	if (prepared->omega != NULL)
 		accumulate_dense(prepared, y, rows, z);
 	else
-		accumulate_structured(prepared, y, rows, z);
+		for (size_t start = 0; start < prepared->m; start += prepared->padded)
+			structured_block(prepared, start, y, rows, z);
 }
 
 static void

@@ -67,22 +67,14 @@ fc_sketch_isa_select(void)
 	return &fc_sketch_isa_base;
 }
 
-/*
- * The size for structured frequencies is the need of the widest build, which
- * has 16 lanes: FC_MAX_BATCH rows of p floats, one transform, and two sums per
- * scale. Narrower builds need less.
- */
+/* Structured frequencies need one transform, and two sums per scale. */
 size_t
 fc_sketch_isa_scratch(const fc_prepared *prepared)
 {
-	size_t		lanes = 16;
-	size_t		groups = FC_MAX_BATCH / lanes;
-
 	if ((prepared->spec->flags & FC_SPEC_STRUCTURED) == 0)
 		return fc_few_coordinates(prepared->n) *
 			(sizeof(uint32_t) + sizeof(float));
-	return (groups + 1 + 2 * prepared->scales) * prepared->padded * lanes *
-		sizeof(float);
+	return (1 + 2 * prepared->scales) * prepared->padded * sizeof(float);
 }
 
 #define PI 3.14159265358979323846
@@ -294,6 +286,7 @@ set_structured(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 						   prepared->signs +
 						   (3 * b + round) * prepared->padded);
 	}
+	memset(prepared->factors, 0, blocks_of(prepared) * prepared->padded * sizeof(float));
 	fc_structured_frequencies(spec, arena, NULL, prepared->factors);
 }
 
@@ -338,7 +331,7 @@ take_arrays(fc_arena *arena, fc_prepared *prepared)
 		prepared->signs = FC_TAKE(arena,
 								  blocks_of(prepared) * 3 * prepared->padded,
 								  float);
-		prepared->factors = FC_TAKE(arena, prepared->m, float);
+		prepared->factors = FC_TAKE(arena, blocks_of(prepared) * prepared->padded, float);
 	}
 	else
 		prepared->omega = FC_TAKE(arena, prepared->padded * prepared->n, float);

@@ -42,7 +42,7 @@ draw(const fc_spec *spec, uint32_t a, uint32_t b, uint32_t c, uint32_t purpose,
  * Draws g (n values), the standard normal vector of frequency j; returns |g|.
  */
 static double
-draw_normals(const fc_spec *spec, uint32_t j, uint32_t purpose, float *g)
+draw_direction(const fc_spec *spec, uint32_t j, float *g)
 {
 	double		norm = 0;
 
@@ -51,13 +51,12 @@ draw_normals(const fc_spec *spec, uint32_t j, uint32_t purpose, float *g)
 		uint32_t	block[4];
 		double		pair[2];
 
-		draw(spec, j, i / 2, 0, purpose, block);
+		draw(spec, j, i / 2, 0, DRAW_DIRECTION, block);
 		fc_normal_pair(block, pair);
 		for (uint32_t s = 0; s < 2 && i + s < spec->reduced; s++)
 		{
 			norm += pair[s] * pair[s];
-			if (g != NULL)
-				g[i + s] = (float) pair[s];
+			g[i + s] = (float) pair[s];
 		}
 	}
 	return sqrt(norm);
@@ -79,6 +78,39 @@ adapted_radius(const fc_spec *spec, uint32_t j)
 	}
 }
 
+/*
+ * Draws the length of a standard normal vector of n values. By the formula of
+ * fc_normal_pair, the squared length of a pair is -2 log u; the logarithm is
+ * taken of products of u, before they underflow.
+ */
+static double
+normal_length(const fc_spec *spec, uint32_t j)
+{
+	double		square = 0;
+	double		product = 1.0;
+
+	for (uint32_t i = 0; i < spec->reduced; i += 2)
+	{
+		uint32_t	block[4];
+		double		pair[2];
+
+		draw(spec, j, i / 2, 0, DRAW_LENGTH, block);
+		if (i + 1 == spec->reduced)
+		{
+			fc_normal_pair(block, pair);
+			square += pair[0] * pair[0];
+			break;
+		}
+		product *= fc_uniform_of(block[0], block[1]);
+		if (product < FC_EXP2_MINUS(900))
+		{
+			square -= 2.0 * log(product);
+			product = 1.0;
+		}
+	}
+	return sqrt(square - 2.0 * log(product));
+}
+
 /* Returns the radius of frequency j. */
 static double
 radius_of(const fc_spec *spec, uint32_t j)
@@ -89,7 +121,7 @@ radius_of(const fc_spec *spec, uint32_t j)
 	switch ((fc_law) spec->law)
 	{
 		case FC_LAW_GAUSSIAN:
-			return draw_normals(spec, j, DRAW_LENGTH, NULL);
+			return normal_length(spec, j);
 		case FC_LAW_ADAPTED_RADIUS:
 			return adapted_radius(spec, j);
 		case FC_LAW_FOLDED_GAUSSIAN:
@@ -120,7 +152,7 @@ fc_block_signs(const fc_spec *spec, uint32_t block, uint32_t round,
 static void
 dense_frequency(const fc_spec *spec, uint32_t j, float *omega)
 {
-	double		norm = draw_normals(spec, j, DRAW_DIRECTION, omega);
+	double		norm = draw_direction(spec, j, omega);
 	double		factor;
 
 	if (spec->law == FC_LAW_GAUSSIAN)

@@ -1,6 +1,7 @@
 /* sketch.c - adds and subtracts rows, and combines sketches; see sketch.h */
 #include "sketch/sketch.h"
 
+#include "base/simd.h"
 #include "sketch/isa.h"
 
 /*
@@ -427,20 +428,16 @@ defer_sparse_row(const fc_prepared *prepared, const fc_row *row,
 static void
 add_zero_row(const fc_sketch_view *sketch)
 {
-	size_t		d = sketch->spec->dim;
 	double	   *lower = sketch->pending + FC_SKETCH_SUMS * sketch->row;
 	double	   *upper = lower + sketch->row;
 
-	if (sketch->head->sparse == 0)
-		return;
-	for (size_t i = 0; i < d; i++)
-		if (sketch->present[i] < sketch->head->sparse)
-		{
-			lower[i] = fmin(lower[i], 0.0);
-			upper[i] = fmax(upper[i], 0.0);
-		}
-	memset(sketch->present, 0, d);
-	sketch->head->sparse = 0;
+	for (size_t i = 0; sketch->head->sparse > 0 && i < sketch->spec->dim; i++)
+	{
+		bool		zero = sketch->present[i] < sketch->head->sparse;
+
+		lower[i] = zero && lower[i] > 0.0 ? 0.0 : lower[i];
+		upper[i] = zero && upper[i] < 0.0 ? 0.0 : upper[i];
+	}
 }
 
 /* ---- rows ---- */
@@ -555,48 +552,68 @@ count_pending(const fc_sketch_view *sketch)
 }
 
 /*
- * Adds the pending sums to the sums of the sketch. Returns false if a sum
- * overflows.
+ * Adds the pending sums of tracked dimension i to the sums of the sketch, and
+ * sets them to 0. Returns false if a sum overflows.
+ */
+static inline bool
+fold_dimension(const fc_sketch_view *sketch, size_t i)
+{
+	fc_wide		unit = sketch->wide_z != NULL ? FC_ONE_WEIGHT : 1;
+	double	   *pending = sketch->pending + fc_row_place(sketch->spec->dim, i);
+	bool		overflow = false;
+
+	for (size_t which = 0; which < FC_SKETCH_SUMS; which++)
+	{
+		fc_wide    *sum = &sketch->sum[which * sketch->tracked + i];
+
+		overflow |= __builtin_add_overflow(*sum,
+										   unit * (int64_t) pending[which * sketch->row],
+										   sum);
+		pending[which * sketch->row] = 0.0;
+	}
+	return !overflow;
+}
+
+/*
+ * Adds the pending bounds to the bounds of the sketch. The pending bounds are
+ * kept, because including them again changes nothing.
+ */
+static void
+fold_bounds(const fc_sketch_view *sketch)
+{
+	const double *lower = sketch->pending + FC_SKETCH_SUMS * sketch->row;
+	const double *upper = lower + sketch->row;
+
+	for (size_t i = 0; i < sketch->tracked; i++)
+	{
+		size_t		at = fc_row_place(sketch->spec->dim, i);
+
+		sketch->lower[i] = FC_LESSER(lower[at], sketch->lower[i]);
+		sketch->upper[i] = FC_GREATER(upper[at], sketch->upper[i]);
+	}
+}
+
+/*
+ * Adds the pending sums and bounds to the sketch. Returns false if a sum
+ * overflows. If all pending rows are sparse, dimensions without an element
+ * have pending sums of 0.
  */
 static bool
 fold_sums(const fc_sketch_view *sketch)
 {
-	fc_wide		unit = sketch->wide_z != NULL ? FC_ONE_WEIGHT : 1;
-	bool		overflow = false;
+	size_t		d = sketch->spec->dim;
+	bool		sparse = sketch->head->sparse == sketch->head->pending;
+	bool		fit = true;
 
 	for (size_t i = 0; i < sketch->tracked; i++)
-	{
-		const double *pending = (sketch->pending +
-								 fc_row_place(sketch->spec->dim, i));
-
-		for (size_t which = 0; which < FC_SKETCH_SUMS; which++)
-		{
-			fc_wide    *sum = &sketch->sum[which * sketch->tracked + i];
-
-			if (pending[which * sketch->row] != 0.0)	/* often 0 for sparse
-														 * rows */
-				overflow |= __builtin_add_overflow(*sum,
-												   unit *
-												   (int64_t)
-												   pending[which *
-														   sketch->row],
-												   sum);
-		}
-		if (sketch->head->flags & FC_SKETCH_BOUNDS)
-		{
-			sketch->lower[i] = fmin(sketch->lower[i],
-									pending[FC_SKETCH_SUMS * sketch->row]);
-			sketch->upper[i] = fmax(sketch->upper[i],
-									pending[(FC_SKETCH_SUMS + 1) * sketch->row]);
-		}
-	}
-
-	/*
-	 * The bounds of the pending rows are kept, because including them again
-	 * changes nothing.
-	 */
-	memset(sketch->pending, 0, FC_SKETCH_SUMS * sketch->row * sizeof(double));
-	return !overflow;
+		if (!sparse || i >= d || sketch->present[i] > 0)
+			fit &= fold_dimension(sketch, i);
+	if (sketch->head->flags & FC_SKETCH_BOUNDS)
+		fold_bounds(sketch);
+	if (sketch->head->sparse > 0)
+		memset(sketch->present, 0, d);
+	sketch->head->sparse = 0;
+	return fit;
 }
 
 fc_status

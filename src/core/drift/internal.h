@@ -41,13 +41,6 @@ void		fc_drift_set_bits(const float *x, const float *lower, const float *upper,
 void		fc_drift_count_both(uint32_t first, uint32_t second, const uint32_t *low,
 								const uint32_t *high, size_t n, uint32_t *both);
 
-/*
- * Sets step = unit * (z - before), for differences below 2^31, and then before
- * = z.
- */
-void		fc_drift_steps(const int64_t *z, size_t n, double unit, int64_t *before,
-						   float *step);
-
 /* ---- tails ---- */
 
 /*

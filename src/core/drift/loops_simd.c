@@ -47,17 +47,6 @@ fc_drift_set_bits(const float *x, const float *lower, const float *upper,
 		words[b] |= ((x[b] <= lower[b]) | (x[b] > upper[b])) ? mask : 0;
 }
 
-FC_CLONES void
-fc_drift_steps(const int64_t *z, size_t n, double unit, int64_t *before,
-			   float *step)
-{
-	for (size_t j = 0; j < n; j++)
-	{
-		step[j] = (float) ((double) (int32_t) (z[j] - before[j]) * unit);
-		before[j] = z[j];
-	}
-}
-
 /*
  * Counts bits in fields of 2, 4 and 8 bits (Henry S. Warren, Hacker's Delight,
  * 5-1). The counts of both words are added when they are in fields of 4 bits.

@@ -36,9 +36,6 @@ typedef struct null_work
 {
 	size_t	   *chosen;			/* indices of the chosen rows in the sample */
 	double	   *row;			/* d values of the current row */
-	fc_sketch  *sketch;			/* sketch of the rows so far */
-	int64_t    *before;			/* 2 x moments: sums of the sketch before the
-								 * last row */
 	float	   *phi;			/* rows x 2 x moments: phi / sqrt(moments) */
 	float	   *kernel;			/* rows x rows: centred kernel */
 	float	   *square;			/* rows x rows: square of the kernel matrix */
@@ -55,9 +52,6 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec,
 
 	work->chosen = FC_TAKE(arena, rows, size_t);
 	work->row = FC_TAKE(arena, spec->dim, double);
-	work->sketch = fc_arena_take(arena, fc_sketch_size(spec, FC_SKETCH_UNPACKED, 1),
-								 1);
-	work->before = FC_TAKE(arena, length, int64_t);
 	work->phi = FC_TAKE(arena, rows * length, float);
 	work->kernel = FC_TAKE(arena, rows * rows, float);
 	work->square = FC_TAKE(arena, rows * rows, float);
@@ -66,9 +60,8 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec,
 }
 
 /*
- * Computes phi / sqrt(moments) of the chosen rows. To get exactly what a row
- * adds to the sums of a sketch, the rows are added to a sketch and differences
- * are taken.
+ * Computes phi / sqrt(moments) of the chosen rows, exactly what a row adds to
+ * the sums of a sketch.
  */
 static fc_status
 write_features(const fc_weighted_rows *sample, size_t rows,
@@ -77,13 +70,8 @@ write_features(const fc_weighted_rows *sample, size_t rows,
 	size_t		length = 2 * prepared->moments;
 	double		unit = (ldexp(1.0, -FC_COSINE_BITS) /
 						sqrt((double) prepared->moments));
-	fc_sketch_view sketch;
 	fc_status	status = FC_OK;
 
-	fc_sketch_init(prepared->spec, FC_SKETCH_UNPACKED, 1, work->sketch);
-	sketch = fc_sketch_view_of(work->sketch);
-	for (size_t j = 0; j < length; j++)
-		work->before[j] = 0;
 	for (size_t r = 0; r < rows && status == FC_OK; r++)
 	{
 		const float *value = sample->values + work->chosen[r] * sample->d;
@@ -93,9 +81,9 @@ write_features(const fc_weighted_rows *sample, size_t rows,
 		for (size_t i = 0; i < sample->d; i++)
 			work->row[i] = (double) value[i] +
 				(sample->offset != NULL ? sample->offset[i] : 0.0);
-		status = fc_sketch_add(prepared, &row, &sketch);
-		fc_drift_steps(sketch.z, length, unit, work->before,
-					   work->phi + r * length);
+		status = fc_sketch_row_phases(prepared, &row);
+		for (size_t j = 0; j < length; j++)
+			work->phi[r * length + j] = (float) ((double) prepared->phases[j] * unit);
 	}
 	return status;
 }

@@ -118,19 +118,16 @@ find_phases(const fc_prepared *prepared, const float *y)
 }
 
 /*
- * Adds weight times the integer cosines and sines of a prepared row to the
- * sums z. y are the reduced coordinates of the row, and `found` its FC_ROW_...
- * bits.
+ * Sets prepared->phases to the integer cosines and sines of a prepared row. y
+ * are the reduced coordinates of the row, and `found` its FC_ROW_... bits.
  */
 static void
-add_row_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
-			   int found, const float *y, int64_t weight)
+set_row_phases(const fc_prepared *prepared, int found, const float *y)
 {
 	if (found & FC_ROW_FAR_PHASE)
 		find_far_phases(prepared);
 	else
 		find_phases(prepared, y);
-	add_phases(prepared, sketch, weight);
 }
 
 /* ---- rows ---- */
@@ -258,6 +255,17 @@ fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row)
 	return project_row(prepared, row, prepared->y, &found);
 }
 
+fc_status
+fc_sketch_row_phases(const fc_prepared *prepared, const fc_row *row)
+{
+	int			found;
+	fc_status	status = project_row(prepared, row, prepared->y, &found);
+
+	if (status == FC_OK)
+		set_row_phases(prepared, found, prepared->y);
+	return status;
+}
+
 static void
 fold_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
 			const float *y, size_t rows)
@@ -337,7 +345,10 @@ add_slowly(const fc_prepared *prepared, const fc_row *row,
 	if (!add_moments(prepared, sketch, fit, wide))
 		return FC_EOVERFLOW;
 	if (!*is_pending)
-		add_row_phases(prepared, sketch, found, y, (int64_t) wide);
+	{
+		set_row_phases(prepared, found, y);
+		add_phases(prepared, sketch, (int64_t) wide);
+	}
 	return *is_pending || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
 }
 
@@ -500,7 +511,8 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row,
 	fc_sketch_forget_bounds(sketch);
 	if (!add_wide_moments(prepared, sketch, 0, -wide))
 		return FC_EOVERFLOW;
-	add_row_phases(prepared, sketch, found, y, (int64_t) -wide);
+	set_row_phases(prepared, found, y);
+	add_phases(prepared, sketch, (int64_t) -wide);
 	/* FC_EFORMAT means that the row was never added */
 	return fc_sketch_check_sums(sketch) == FC_OK ? FC_OK : FC_ENEGATIVE;
 }

@@ -24,6 +24,13 @@ fc_status	fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row,
 fc_status	fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row);
 
 /*
+ * Sets prepared->phases (2 x moments) to what a row that is not sparse adds to
+ * the sums Z: rint(2^22 cos h), then rint(2^22 sin h). Returns FC_EVALUE or
+ * FC_EFAR if the row could not be added.
+ */
+fc_status	fc_sketch_row_phases(const fc_prepared *prepared, const fc_row *row);
+
+/*
  * Rounds a weight to the grid; returns FC_EWEIGHT if it is neither 0 nor in
  * [2^-40, 2^22].
  */

@@ -335,6 +335,57 @@ test_weights(void)
 	}
 }
 
+/*
+ * Sparse rows, alone and between other rows, with weights and about an origin, have the counts
+ * of the rows with zeros, to the bit.
+ */
+static void
+test_sparse_rows(void)
+{
+	double		origin[COLUMNS] = {0.25, 0, -1};
+
+	for (int about = 0; about < 2; about++)
+	{
+		fc_weighted_rows moved = {.values = rows,.n = ROWS,.d = COLUMNS,.offset = about ? origin : NULL};
+		fc_drift_spec *spec = chosen_spec(&moved, 7);
+		fc_drift_prepared prepared;
+		fc_arena	arena = unit_arena();
+		fc_drift_counts *counts[3];
+
+		fc_drift_prepare(spec, &arena, &prepared);
+		for (int c = 0; c < 3; c++)
+			counts[c] = new_counts(spec, FC_DRIFT_UNPACKED | (about ? FC_DRIFT_WIDE : 0));
+		for (size_t i = 0; i < 300; i++)
+		{
+			double		x[COLUMNS] = {0};
+			double		values[COLUMNS];
+			uint32_t	indices[COLUMNS];
+			fc_sparse_row row = {.indices = indices,.values = values};
+			uint32_t	weight = 1 + (uint32_t) (i % 3);
+
+			for (size_t c = i % 5; c < COLUMNS; c += 1 + i % 2)
+			{
+				values[row.count] = x[c] = (double) rows[i * COLUMNS + c];
+				indices[row.count++] = (uint32_t) c;
+			}
+			CHECK(fc_drift_count_row(&prepared, x, NULL, weight, counts[0]) == FC_OK &&
+				  fc_drift_count_sparse_row(&prepared, &row, weight, counts[1]) == FC_OK &&
+				  (i % 7 < 3
+				   ? fc_drift_count_row(&prepared, x, NULL, weight, counts[2])
+				   : fc_drift_count_sparse_row(&prepared, &row, weight, counts[2])) == FC_OK, "a row is refused");
+			values[0] = NAN;
+			CHECK(row.count == 0 || fc_drift_count_sparse_row(&prepared, &row, 1, counts[1]) == FC_EVALUE, "NaN is counted");
+		}
+		for (int c = 0; c < 3; c++)
+		{
+			fc_drift_fold(counts[c]);
+			counts[c] = converted_counts(counts[c], 0);
+			CHECK(fc_drift_counts_check(counts[c], fc_drift_counts_size(counts[c], 0)) == FC_OK &&
+				  memcmp(counts[c], counts[0], fc_drift_counts_size(counts[0], 0)) == 0, "counts %d of sparse rows are others", c);
+		}
+	}
+}
+
 /* Returns packed counts of 100 rows with this number of NULLs in column 2. */
 static fc_drift_counts *
 counts_with_nulls(size_t nulls)
@@ -438,6 +489,7 @@ main(void)
 	test_sums();
 	test_wide();
 	test_weights();
+	test_sparse_rows();
 	test_null_counts();
 	test_strange_rows();
 	test_damage();

@@ -53,7 +53,8 @@ size_t
 fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags)
 {
 	size_t		words = ((flags & FC_DRIFT_UNPACKED)
-						 ? 2 * (FC_DRIFT_LANES(fc_drift_bits(counts)) + FC_DRIFT_PLANES)
+						 ? 2 * (FC_DRIFT_LANES(fc_drift_bits(counts)) + FC_DRIFT_PLANES) +
+						 FC_DRIFT_LANES(counts->dim) / sizeof(uint32_t)
 						 : 0);
 	size_t		units = ((flags & FC_DRIFT_UNITS)
 						 ? sizeof(fc_drift_units) +
@@ -104,13 +105,21 @@ words_of(fc_drift_counts *counts)
 						 numbers_size(counts, counts->flags));
 }
 
+/* Returns the cell of 0 in each column, after the bits of pending rows. */
+static inline uint8_t *
+zero_cells(fc_drift_counts *counts)
+{
+	return (uint8_t *) (words_of(counts) +
+						2 * (FC_DRIFT_LANES(fc_drift_bits(counts)) + FC_DRIFT_PLANES));
+}
+
 fc_status
 fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 				 fc_drift_counts *target)
 {
 	size_t		numbers = fc_drift_numbers(source);
 
-	FC_ASSERT(source->pending == 0 &&
+	FC_ASSERT(fc_drift_is_folded(source) &&
 			  !((flags & FC_DRIFT_UNITS) && (flags & FC_DRIFT_UNPACKED)));
 	if (!(flags & FC_DRIFT_WIDE) && source->rows > FC_DRIFT_MAX_NARROW)
 		return FC_EOVERFLOW;
@@ -185,7 +194,7 @@ fc_drift_counts_check(const void *bytes, size_t size)
 	size_t		used;
 
 	if (size < sizeof(fc_drift_counts) || counts->version != FC_DRIFT_VERSION ||
-		counts->padding != 0 || counts->pending != 0 || counts->dim < 1 ||
+		counts->padding != 0 || !fc_drift_is_folded(counts) || counts->dim < 1 ||
 		counts->dim > FC_MAX_DIM || counts->plain > FC_DRIFT_PLAIN ||
 		counts->plain > counts->dim || counts->far > FC_DRIFT_FAR ||
 		counts->far > counts->dim || counts->rows < 0 ||
@@ -250,6 +259,9 @@ fc_drift_fold(fc_drift_counts *counts)
 	size_t		words = 2 * FC_DRIFT_LANES(bits);
 	uint32_t   *low;
 
+	for (size_t j = 0; counts->sparse > 0 && j < counts->dim; j++)
+		add_number(counts, j * FC_DRIFT_CELLS + zero_cells(counts)[j], counts->sparse);
+	counts->sparse = 0;
 	if (counts->pending == 0)
 		return;
 	low = words_of(counts);
@@ -289,7 +301,7 @@ fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source,
 	size_t		numbers;
 	int64_t		rows = target->rows + sign * source->rows;
 
-	FC_ASSERT(target->pending == 0 && source->pending == 0 &&
+	FC_ASSERT(fc_drift_is_folded(target) && fc_drift_is_folded(source) &&
 			  !(target->flags & FC_DRIFT_UNITS));
 	if (target->digest[0] != source->digest[0] ||
 		target->digest[1] != source->digest[1] || target->dim != source->dim ||
@@ -328,6 +340,27 @@ threshold_of(const fc_drift_spec *spec, size_t j, size_t k)
 		: fc_drift_edges(spec)[j * FC_DRIFT_EDGES + k - 1];
 }
 
+/* Returns the number of thresholds of column j below x. */
+static inline uint8_t
+cell_of(const fc_drift_prepared *prepared, size_t j, float x)
+{
+	const float *threshold = (prepared->threshold +
+							  j / FC_DRIFT_TILE * THRESHOLDS * FC_DRIFT_TILE +
+							  j % FC_DRIFT_TILE);
+	int			below = 0;
+
+	for (size_t k = 0; k < THRESHOLDS; k++)
+		below += x > threshold[k * FC_DRIFT_TILE];
+	return (uint8_t) below;
+}
+
+/* Returns value x of column j relative to the origin. */
+static inline float
+from_origin(const fc_drift_prepared *prepared, size_t j, double x)
+{
+	return (float) (prepared->origin != NULL ? x - prepared->origin[j] : x);
+}
+
 void
 fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
 				 fc_drift_prepared *prepared)
@@ -352,6 +385,8 @@ fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
 	prepared->x = FC_TAKE(arena, columns, float);
 	prepared->of_bits = FC_TAKE(arena, lanes, float);
 	prepared->place = FC_TAKE(arena, columns, int32_t);
+	prepared->zero = FC_TAKE(arena, columns, uint8_t);
+	prepared->sparse = FC_TAKE(arena, columns, float);
 	memcpy(prepared->digest, spec->digest, sizeof(spec->digest));
 	if (prepared->origin != NULL)
 		memcpy(prepared->origin, fc_drift_origin(spec), d * sizeof(double));
@@ -364,6 +399,11 @@ fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
 								j % FC_DRIFT_TILE] = j < d ? threshold_of(spec,
 																		  j, k)
 				: INFINITY;
+	}
+	for (size_t j = 0; j < d; j++)
+	{
+		prepared->sparse[j] = from_origin(prepared, j, 0.0);
+		prepared->zero[j] = cell_of(prepared, j, prepared->sparse[j]);
 	}
 	for (size_t b = 0; b < FC_DRIFT_LANES(prepared->bits); b++)
 	{
@@ -382,13 +422,38 @@ fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
 	}
 }
 
+/* Counts the row and makes its bits pending; x: its values from the origin. */
+static void
+count_bits(const fc_drift_prepared *prepared, const float *x, uint32_t weight,
+		   fc_drift_counts *counts)
+{
+	size_t		d = prepared->dim;
+	size_t		lanes = FC_DRIFT_LANES(prepared->bits);
+	uint32_t   *words = words_of(counts);
+	uint32_t   *planes = words + 2 * lanes + (counts->pending < 32 ? 0 : 1);
+
+	counts->rows += weight;
+	if (prepared->bits < 2)
+		return;
+	for (size_t b = prepared->plain == d ? d : 0; b < prepared->bits; b++)
+		prepared->of_bits[b] = x[prepared->column[b]];
+	if (prepared->plain == d)
+		memcpy(prepared->of_bits, x, d * sizeof(float));
+	fc_drift_set_bits(prepared->of_bits, prepared->lower, prepared->upper, lanes,
+					  UINT32_C(1) << counts->pending % 32,
+					  words + (counts->pending < 32 ? 0 : lanes));
+	for (size_t plane = 0; weight >> plane != 0; plane++)
+		planes[2 * plane] |= (weight >> plane & 1) << counts->pending % 32;
+	if (++counts->pending == FC_DRIFT_BATCH)
+		fc_drift_fold(counts);
+}
+
 fc_status
 fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
 				   const float *floats, uint32_t weight, fc_drift_counts *counts)
 {
 	size_t		d = prepared->dim;
 	uint32_t   *cells = (uint32_t *) (counts + 1);
-	uint32_t   *planes;
 
 	FC_ASSERT(counts->flags & FC_DRIFT_UNPACKED);
 	if (!(floats != NULL
@@ -405,25 +470,33 @@ fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
 	else
 		for (size_t j = 0; j < d; j++)
 			cells[j * FC_DRIFT_CELLS + (size_t) prepared->place[j]] += weight;
-	counts->rows += weight;
-	if (prepared->bits < 2)
-		return FC_OK;
-	for (size_t b = prepared->plain == d ? d : 0; b < prepared->bits; b++)
-		prepared->of_bits[b] = prepared->x[prepared->column[b]];
-	if (prepared->plain == d)
-		memcpy(prepared->of_bits, prepared->x, d * sizeof(float));
-	fc_drift_set_bits(prepared->of_bits, prepared->lower, prepared->upper,
-					  FC_DRIFT_LANES(prepared->bits),
-					  UINT32_C(1) << counts->pending % 32,
-					  words_of(counts) +
-					  (counts->pending < 32
-					   ? 0
-					   : FC_DRIFT_LANES(prepared->bits)));
-	planes = words_of(counts) + 2 * FC_DRIFT_LANES(prepared->bits) + (counts->pending < 32 ? 0 : 1);
-	for (size_t plane = 0; weight >> plane != 0; plane++)
-		planes[2 * plane] |= (weight >> plane & 1) << counts->pending % 32;
-	if (++counts->pending == FC_DRIFT_BATCH)
-		fc_drift_fold(counts);
+	count_bits(prepared, prepared->x, weight, counts);
+	return FC_OK;
+}
+
+fc_status
+fc_drift_count_sparse_row(const fc_drift_prepared *prepared,
+						  const fc_sparse_row *row, uint32_t weight,
+						  fc_drift_counts *counts)
+{
+	FC_ASSERT(counts->flags & FC_DRIFT_UNPACKED);
+	if (!fc_all_finite(row->values, row->count))
+		return FC_EVALUE;
+	if (counts->sparse == 0)
+		memcpy(zero_cells(counts), prepared->zero, prepared->dim);
+	counts->sparse += weight;
+	for (size_t e = 0; e < row->count; e++)
+	{
+		size_t		j = row->indices[e];
+		float		x = from_origin(prepared, j, row->values[e]);
+
+		prepared->sparse[j] = x;
+		add_number(counts, j * FC_DRIFT_CELLS + cell_of(prepared, j, x), weight);
+		add_number(counts, j * FC_DRIFT_CELLS + prepared->zero[j], -(uint64_t) weight);
+	}
+	count_bits(prepared, prepared->sparse, weight, counts);
+	for (size_t e = 0; e < row->count; e++)
+		prepared->sparse[row->indices[e]] = from_origin(prepared, row->indices[e], 0.0);
 	return FC_OK;
 }
 

@@ -30,8 +30,10 @@
  *                                               32 + i in the second
  *     uint32 planes[2 * FC_DRIFT_PLANES]        the bits of weights, in the
  *                                               same order
+ *     uint8  zero[FC_DRIFT_LANES(dim)]          the cell of 0 in each column
  * Rows and cells include pending rows; pairs include them once they are
- * folded.
+ * folded. Until then, the cells of 0 lack the zeros of sparse rows: they are
+ * smaller by their elements instead, modulo the width of a count.
  */
 #ifndef FC_DRIFT_COUNTS_H
 #define FC_DRIFT_COUNTS_H
@@ -84,7 +86,9 @@ typedef struct fc_drift_counts
 	uint32_t	far;
 	uint32_t	pending;		/* number of pending rows; 0 unless unpacked */
 	int64_t		rows;
-	uint64_t	reserved[4];	/* always 0 */
+	uint64_t	sparse;			/* number of rows that the cells of 0 lack; 0
+								 * unless unpacked */
+	uint64_t	reserved[3];	/* always 0 */
 } fc_drift_counts;
 
 /* Sizes of units of counted rows, and the law of their waves (units.h). */
@@ -184,8 +188,14 @@ size_t		fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags);
 void		fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags,
 								 fc_drift_counts *counts);
 
-/* Adds the pending rows to the counts of pairs. */
+/* Adds the pending rows to the counts of pairs, and zeros to their cells. */
 void		fc_drift_fold(fc_drift_counts *counts);
+
+static inline bool
+fc_drift_is_folded(const fc_drift_counts *counts)
+{
+	return counts->pending == 0 && counts->sparse == 0;
+}
 
 /*
  * Copies counts with other flags, apart from FC_DRIFT_NULLS, into
@@ -250,6 +260,9 @@ typedef struct fc_drift_prepared
 								 * its column in the current row */
 	int32_t    *place;			/* scratch space: index of the cell of each
 								 * column */
+	uint8_t    *zero;			/* index of the cell of 0 of each column */
+	float	   *sparse;			/* scratch space: the current sparse row;
+								 * between rows, a row of zeros */
 } fc_drift_prepared;
 
 void		fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
@@ -264,6 +277,14 @@ void		fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
  */
 fc_status	fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
 							   const float *floats, uint32_t weight, fc_drift_counts *counts);
+
+/*
+ * Counts a sparse row like the row with its zeros filled in, in time for its
+ * elements and the bits only.
+ */
+fc_status	fc_drift_count_sparse_row(const fc_drift_prepared *prepared,
+									  const fc_sparse_row *row, uint32_t weight,
+									  fc_drift_counts *counts);
 
 /*
  * Counts a NULL `weight` times in the column of the table whose last dimension

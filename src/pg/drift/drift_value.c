@@ -177,7 +177,7 @@ drift_counts_pack(const fc_drift_counts *counts)
 
 	if (counts->flags == flags)
 		return (fc_drift_counts *) counts;
-	if (counts->pending > 0)
+	if (!fc_drift_is_folded(counts))
 	{
 		copy = copied_value(counts);
 		fc_drift_fold(copy);
@@ -190,18 +190,33 @@ drift_counts_pack(const fc_drift_counts *counts)
 
 /* ---- rows and sums ---- */
 
+/* Returns the counts, or a larger copy if more rows need 64 bits. */
+static inline fc_drift_counts *
+wide_enough(fc_drift_counts *counts, uint32 weight)
+{
+	if (likely(counts->rows + weight <= FC_DRIFT_MAX_NARROW ||
+			   (counts->flags & FC_DRIFT_WIDE)))
+		return counts;
+	fc_drift_fold(counts);
+	return converted(counts, FC_DRIFT_UNPACKED | FC_DRIFT_WIDE);
+}
+
+fc_drift_counts *
+drift_counts_add_sparse_row(const fc_drift_prepared *prepared, const fc_sparse_row *row,
+							uint32 weight, fc_drift_counts *counts)
+{
+	counts = wide_enough(counts, weight);
+	check_status(fc_drift_count_sparse_row(prepared, row, weight, counts));
+	return counts;
+}
+
 fc_drift_counts *
 drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles,
 					 const float *floats, uint32 weight, fc_drift_counts *counts)
 {
 	fc_status	status;
 
-	if (unlikely(counts->rows + weight > FC_DRIFT_MAX_NARROW &&
-				 !(counts->flags & FC_DRIFT_WIDE)))
-	{
-		fc_drift_fold(counts);
-		counts = converted(counts, FC_DRIFT_UNPACKED | FC_DRIFT_WIDE);
-	}
+	counts = wide_enough(counts, weight);
 	status = fc_drift_count_row(prepared, doubles, floats, weight, counts);
 	if (unlikely(status == FC_EVALUE))
 		reject_not_finite(doubles, floats, prepared->dim);

@@ -64,6 +64,11 @@ extern fc_drift_counts *drift_counts_add_row(const fc_drift_prepared *prepared,
 											 const float *floats, uint32 weight,
 											 fc_drift_counts *counts);
 
+/* Adds a sparse row, whose elements are finite, like drift_counts_add_row. */
+extern fc_drift_counts *drift_counts_add_sparse_row(const fc_drift_prepared *prepared,
+													const fc_sparse_row *row, uint32 weight,
+													fc_drift_counts *counts);
+
 /*
  * Computes target += sign * source (sign 1 or -1). Returns the target, or a
  * larger copy. Raises an error if the specs differ or the row count would

@@ -343,7 +343,9 @@ add_share(scan_state *state, const uint64 *hashes, const double *x,
 		count = weights == NULL ? 1 : whole_weight(weights[r] * plan->weight_factor, hashes[r]);
 		if (count == 0)
 			continue;
-		state->counts = drift_counts_add_row(edges, x, NULL, count, state->counts);
+		state->counts = sparse != NULL
+			? drift_counts_add_sparse_row(edges, sparse, count, state->counts)
+			: drift_counts_add_row(edges, x, NULL, count, state->counts);
 		if (plan->encoder != NULL)
 			count_nulls(state, raw, count);
 	}

@@ -307,16 +307,21 @@ static void
 add_share(scan_state *state, const uint64 *hashes, const double *x,
 		  const double *raw, const double *weights, Size n, const fc_sparse_row *sparse)
 {
-	const scan_plan *plan = state->plan;
-	const fc_prepared *prepared = (plan->spec != NULL
-								   ? prepared_of_spec(plan->spec)
-								   : NULL);
+	scan_plan  *plan = state->plan;
+	const fc_prepared *prepared;
 	const fc_drift_prepared
 			   *edges = (plan->drift_spec != NULL
 						 ? drift_prepared_of_spec(plan->drift_spec)
 						 : NULL);
 	fc_sketch_view sketch;
 
+	if (plan->spec != NULL &&
+		(plan->prepared == NULL || plan->generation != prepared_generation))
+	{
+		plan->prepared = prepared_of_spec(plan->spec);
+		plan->generation = prepared_generation;
+	}
+	prepared = plan->prepared;
 	if (prepared != NULL)
 		sketch = fc_sketch_view_of(state->sketch);
 	for (Size r = 0; r < n; r++, x += plan->d, raw += plan->d)

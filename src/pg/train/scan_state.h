@@ -12,7 +12,7 @@
 #include "pg/operator/sums.h"
 #include "pg/train/scan_result.h"
 #include "rkhs/map.h"
-#include "sketch/layout.h"
+#include "sketch/prepared.h"
 
 /* Fields of the type scan_plan, in their order. */
 enum
@@ -65,6 +65,8 @@ typedef struct scan_plan
 	const double *scale;
 	fc_kernel_map *map;			/* map to kernel features, or NULL */
 	const fc_spec *spec;		/* spec of the sketch, or NULL */
+	const fc_prepared *prepared;	/* the spec prepared, or NULL */
+	uint64		generation;		/* prepared_generation of `prepared` */
 	const fc_drift_spec *drift_spec;	/* spec of the drift counts, or NULL */
 	uint64		share;			/* mask: rows with (hash & share) == 0 enter
 								 * the sketch and the drift counts */

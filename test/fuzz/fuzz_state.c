@@ -62,12 +62,12 @@ make_coreset(uint8_t *bytes, size_t space_left, unsigned int seed)
 	fc_coreset *state = (fc_coreset *) bytes;
 	size_t		capacity = 2 + 2 * (seed % 3);
 
-	if (fc_coreset_bytes(DIM, capacity) > space_left)
+	if (fc_coreset_bytes(DIM, 0, capacity) > space_left)
 		return 0;
 	fc_coreset_init(DIM, capacity - 1, capacity, seed, center, (double) (seed % 2), INFINITY, FC_EUCLIDEAN, false, state);
 	for (uint64_t key = 0; key < seed % 2 + 1; key++, state->count++)
 		fc_coreset_take(state, rank_of(state, key, row), row);
-	return fc_coreset_bytes(DIM, capacity);
+	return fc_coreset_bytes(DIM, 0, capacity);
 }
 
 static size_t
@@ -155,13 +155,13 @@ use_coreset(const fc_coreset *bytes)
 	size_t		capacity = (size_t) bytes->capacity + 2 * ROWS;
 	fc_coreset *state;
 	double	   *x;
-	const double **rows;
+	uint32_t   *slots;
 	double	   *weights;
 
 	if (bytes->dim > LARGEST || bytes->capacity > LARGEST)
 		return;
-	state = unit_uncleared(fc_coreset_bytes(bytes->dim, capacity));
-	fc_coreset_move(bytes, capacity, state);
+	state = unit_uncleared(fc_coreset_bytes(bytes->dim, bytes->elements, capacity));
+	fc_coreset_move(bytes, bytes->elements, capacity, state);
 	x = unit_uncleared((state->dim + 1) * sizeof(double));
 	for (size_t i = 0; i < state->dim; i++)
 		x[i] = (double) (i % 3) - 1;
@@ -169,14 +169,15 @@ use_coreset(const fc_coreset *bytes)
 	{
 		double		rank = rank_of(state, key, x);
 
-		if (fc_coreset_takes(state, rank) && !fc_coreset_is_full(state))
+		if (fc_coreset_takes(state, rank) && !fc_coreset_is_full(state) &&
+			fc_coreset_elements(state, x) == state->elements)
 			fc_coreset_take(state, rank, x);
 	}
 	weights = unit_uncleared(capacity * sizeof(double));
-	rows = unit_uncleared(capacity * sizeof(double *));
-	fc_coreset_sample(state, unit_work(), rows, weights);
+	slots = unit_uncleared(capacity * sizeof(uint32_t));
+	fc_coreset_sample(state, unit_work(), slots, weights);
 	if (fc_coreset_rows(state) > 0)
-		fuzz_sink += rows[0][0] + weights[0];
+		fuzz_sink += fc_coreset_row(state, slots[0], x)[0] + weights[0];
 }
 
 static void

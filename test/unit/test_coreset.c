@@ -54,7 +54,7 @@ static fc_coreset *
 sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, double variance)
 {
 	size_t		capacity = 16;
-	fc_coreset *state = unit_uncleared(fc_coreset_bytes(D, capacity));
+	fc_coreset *state = unit_uncleared(fc_coreset_bytes(D, 0, capacity));
 
 	fc_coreset_init(D, size, capacity, seed, center, variance, limit, FC_EUCLIDEAN, false, state);
 	for (size_t i = first; i < count; i += step)
@@ -68,16 +68,16 @@ sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, doub
 		{
 			if (fc_coreset_is_full(state))
 			{
-				fc_coreset *larger = unit_uncleared(fc_coreset_bytes(D, capacity *= 2));
+				fc_coreset *larger = unit_uncleared(fc_coreset_bytes(D, 0, capacity *= 2));
 
-				fc_coreset_move(state, capacity, larger);
+				fc_coreset_move(state, 0, capacity, larger);
 				state = larger;
 			}
 			fc_coreset_take(state, rank, rows + i * D);
 		}
 		state->count++;
 	}
-	CHECK(fc_coreset_check(state, fc_coreset_bytes(D, capacity)) == FC_OK, "the bytes of a state of %zu rows are refused", count);
+	CHECK(fc_coreset_check(state, fc_coreset_bytes(D, 0, capacity)) == FC_OK, "the bytes of a state of %zu rows are refused", count);
 	return state;
 }
 
@@ -90,13 +90,13 @@ drawn(const fc_coreset *state, double *x, double *weights, double *count, double
 {
 	fc_arena	arena = unit_arena();
 	size_t		n = fc_coreset_rows(state);
-	const double **taken = FC_TAKE(&arena, n, const double *);
+	uint32_t   *taken = FC_TAKE(&arena, n, uint32_t);
 
 	fc_coreset_sample(state, &arena, taken, weights);
 	*count = *squares = 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
-		memcpy(x + i * D, taken[i], D * sizeof(double));
+		memcpy(x + i * D, fc_coreset_row(state, taken[i], NULL), D * sizeof(double));
 		*count += weights[i];
 		*squares += weights[i] * spread_of(x + i * D);
 	}
@@ -143,7 +143,7 @@ static void
 test_weights(void)
 {
 	static double weights[SIZE];
-	const double *taken[SIZE];
+	uint32_t	taken[SIZE];
 	double		padded[D + 1] = {0};
 	double		bias[3] = {0.0, 0.0, 0.0};
 
@@ -152,7 +152,7 @@ test_weights(void)
 	{
 		size_t		n = seed == 200 ? SIZE / 2 : ROWS;
 		size_t		capacity = SIZE + 2;
-		fc_coreset *state = unit_uncleared(fc_coreset_bytes(D + 1, capacity));
+		fc_coreset *state = unit_uncleared(fc_coreset_bytes(D + 1, 0, capacity));
 		double		sums[2][3] = {{0}, {0}};
 
 		fc_coreset_init(D + 1, SIZE, capacity, seed, padded, variance_of_rows(), INFINITY, FC_EUCLIDEAN, true, state);
@@ -174,14 +174,16 @@ test_weights(void)
 			sums[0][1] += 1;
 			sums[0][2] += row[D] * spread_of(row);
 		}
-		CHECK(fc_coreset_check(state, fc_coreset_bytes(D + 1, capacity)) == FC_OK, "the bytes of a state with weights are refused");
+		CHECK(fc_coreset_check(state, fc_coreset_bytes(D + 1, 0, capacity)) == FC_OK, "the bytes of a state with weights are refused");
 		fc_coreset_sample(state, unit_work(), taken, weights);
 		for (size_t i = 0; i < fc_coreset_rows(state); i++)
 		{
-			CHECK(n == ROWS || weights[i] == taken[i][D], "the weight %g of a row became %g", taken[i][D], weights[i]);
+			const double *row = fc_coreset_row(state, taken[i], NULL);
+
+			CHECK(n == ROWS || weights[i] == row[D], "the weight %g of a row became %g", row[D], weights[i]);
 			sums[1][0] += weights[i];
-			sums[1][1] += weights[i] / taken[i][D];
-			sums[1][2] += weights[i] * spread_of(taken[i]);
+			sums[1][1] += weights[i] / row[D];
+			sums[1][2] += weights[i] * spread_of(row);
 		}
 		for (int s = 0; s < 3 && n == ROWS; s++)
 			bias[s] += (sums[1][s] / sums[0][s] - 1.0) / 200;
@@ -270,7 +272,7 @@ test_order(void)
 	double		ignored[2];
 	double		variance = variance_of_rows();
 	fc_coreset *whole = sample(0, 1, ROWS, SIZE, 5, variance);
-	fc_coreset *merged = unit_uncleared(fc_coreset_bytes(D, SIZE + 2));
+	fc_coreset *merged = unit_uncleared(fc_coreset_bytes(D, 0, SIZE + 2));
 
 	fc_coreset_init(D, SIZE, SIZE + 2, 5, center, variance, INFINITY, FC_EUCLIDEAN, false, merged);
 	for (size_t part = 7; part-- > 0;)
@@ -280,7 +282,7 @@ test_order(void)
 		CHECK(fc_coreset_agree(merged, state), "states of parts cannot be merged");
 		for (size_t slot = 0; slot < state->used; slot++)
 			if (fc_coreset_takes(merged, fc_coreset_row_ranks(state)[slot]))
-				fc_coreset_take(merged, fc_coreset_row_ranks(state)[slot], fc_coreset_row(state, slot));
+				fc_coreset_take(merged, fc_coreset_row_ranks(state)[slot], fc_coreset_row(state, slot, NULL));
 	}
 	drawn(whole, x[0], weights[0], &ignored[0], &ignored[1]);
 	drawn(merged, x[1], weights[1], &ignored[0], &ignored[1]);
@@ -302,12 +304,68 @@ test_few_rows(void)
 		CHECK(weights[i] == 1.0, "weight %g", weights[i]);
 }
 
+/*
+ * Sparse rows are stored by their elements until one has too many, and are read back to the bit,
+ * among them missing values, -0 and the weight of a row.
+ */
+static void
+test_sparse_rows(void)
+{
+	enum
+	{
+		WIDE = 400,
+		COUNT = 60
+	};
+
+	for (size_t most = 10; most <= WIDE; most += WIDE - 10)
+	{
+		double		x[COUNT][WIDE] = {{0}};
+		double		row[WIDE];
+		double		weights[COUNT];
+		uint32_t	slots[COUNT];
+		fc_coreset *state = unit_uncleared(fc_coreset_bytes(WIDE, 0, COUNT));
+
+		fc_coreset_init(WIDE, COUNT, COUNT, 1, NULL, 0.0, INFINITY, FC_EUCLIDEAN, true, state);
+		for (size_t i = 0; i < COUNT; i++)
+		{
+			size_t		elements = i == COUNT / 2 ? most : i % 10;
+
+			for (size_t e = 0; e < elements; e++)
+				x[i][(e * 31 + i) % (WIDE - 1)] = e == 3 ? NAN : e == 4 ? -0.0 : (double) e - 7.5;
+			x[i][WIDE - 1] = 1.5;
+			elements = fc_coreset_elements(state, x[i]);
+			CHECK(most == WIDE || (elements >= i % 10 && elements <= 2 * most), "%zu elements", elements);
+			if (elements != state->elements)
+			{
+				fc_coreset *moved = unit_uncleared(fc_coreset_bytes(WIDE, elements, COUNT));
+
+				fc_coreset_move(state, elements, COUNT, moved);
+				state = moved;
+			}
+			fc_coreset_take(state, (1.0 + (double) i) / (2 * COUNT), x[i]);
+			state->count++;
+		}
+		CHECK(fc_coreset_check(state, fc_coreset_bytes(WIDE, state->elements, COUNT)) == FC_OK, "the bytes of sparse rows are refused");
+		CHECK((state->elements == 0) == (most == WIDE), "%u elements are stored", state->elements);
+		fc_coreset_sample(state, unit_work(), slots, weights);
+		for (size_t i = 0; i < COUNT; i++)
+			CHECK(memcmp(fc_coreset_row(state, slots[i], row), x[i], sizeof(row)) == 0 && weights[i] == 1.5, "row %zu differs", i);
+		if (state->elements > 0)
+		{
+			uint32_t   *index = (uint32_t *) ((double *) fc_coreset_row_ranks(state) + COUNT + state->elements);
+
+			index[0] = WIDE;
+			CHECK(fc_coreset_check(state, fc_coreset_bytes(WIDE, state->elements, COUNT)) == FC_EFORMAT, "an index beyond the row is accepted");
+		}
+	}
+}
+
 /* Damaged bytes of a state are refused. */
 static void
 test_bytes(void)
 {
 	fc_coreset *state = sample(0, 1, 500, 100, 1, 0.0);
-	size_t		size = fc_coreset_bytes(D, state->capacity);
+	size_t		size = fc_coreset_bytes(D, 0, state->capacity);
 	fc_coreset	saved = *state;
 
 	CHECK(fc_coreset_check(state, size - 8) == FC_EFORMAT, "bytes that are too short are accepted");
@@ -405,6 +463,7 @@ main(void)
 	test_expected_limit();
 	test_order();
 	test_few_rows();
+	test_sparse_rows();
 	test_bytes();
 	test_fit();
 	return unit_finish();

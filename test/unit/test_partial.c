@@ -114,7 +114,7 @@ test_sample(void)
 	const double rows[] = {4, NAN, 3, 4, 2, 3, NAN, NAN, NAN};
 	uint64_t	hashes[] = {5, 5, 5};
 	double		ranks[3];
-	fc_coreset *state = unit_alloc(1, fc_coreset_bytes(3, 4));
+	fc_coreset *state = unit_alloc(1, fc_coreset_bytes(3, 0, 4));
 
 	fc_coreset_init(3, 4, 4, 1, center, 2.0, INFINITY, FC_EUCLIDEAN, false, state);
 	fc_coreset_ranks(state, hashes, rows, 3, ranks);
@@ -123,7 +123,7 @@ test_sample(void)
 	for (int r = 0; r < 3; r++)
 		fc_coreset_take(state, ranks[r] * (1.0 + r), rows + 3 * r);
 	state->count = 3;
-	CHECK(fc_coreset_check(state, fc_coreset_bytes(3, 4)) == FC_OK, "missing values are refused");
+	CHECK(fc_coreset_check(state, fc_coreset_bytes(3, 0, 4)) == FC_OK, "missing values are refused");
 }
 
 /* Means and quantiles of rows with missing values are scaled to all values. */

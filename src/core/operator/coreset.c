@@ -15,10 +15,29 @@
 typedef double four_doubles
 			__attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 
-size_t
-fc_coreset_bytes(size_t dim, size_t capacity)
+/*
+ * Minimum number of values of a row that may be stored by its elements. A
+ * guess.
+ */
+#define MIN_SPARSE_VALUES	256
+
+/*
+ * Inverse of the maximum share of elements in a row that is stored by them. A
+ * larger share saves less memory and takes more time. A guess.
+ */
+#define MAX_SPARSE_SHARE	8
+
+/* Returns the number of doubles that a stored row occupies. */
+static inline size_t
+row_doubles(size_t dim, size_t elements)
 {
-	size_t		row = (dim + 1) * sizeof(double) + sizeof(uint32_t);
+	return elements > 0 ? elements + elements / 2 : dim;
+}
+
+size_t
+fc_coreset_bytes(size_t dim, size_t elements, size_t capacity)
+{
+	size_t		row = (row_doubles(dim, elements) + 1) * sizeof(double) + sizeof(uint32_t);
 
 	if (capacity > (SIZE_MAX / 4) / row)
 		return SIZE_MAX;
@@ -43,10 +62,19 @@ ranks_of(fc_coreset *state)
 	return center_of(state) + state->dim;
 }
 
+/* Returns the values of a stored row, or of its elements. */
 static inline double *
 row_of(fc_coreset *state, size_t slot)
 {
-	return ranks_of(state) + state->capacity + slot * state->dim;
+	return ranks_of(state) + state->capacity +
+		slot * row_doubles(state->dim, state->elements);
+}
+
+static inline const double *
+row_in(const fc_coreset *state, size_t slot)
+{
+	return fc_coreset_row_ranks(state) + state->capacity +
+		slot * row_doubles(state->dim, state->elements);
 }
 
 static inline uint32_t *
@@ -58,7 +86,55 @@ heap_of(fc_coreset *state)
 static inline const uint32_t *
 heap_in(const fc_coreset *state)
 {
-	return (const uint32_t *) fc_coreset_row(state, state->capacity);
+	return (const uint32_t *) row_in(state, state->capacity);
+}
+
+/* Returns true if x is stored as an element, as all values except +0. */
+static inline bool
+is_element(double x)
+{
+	uint64_t	bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits != 0;
+}
+
+const double *
+fc_coreset_row(const fc_coreset *state, size_t slot, double *row)
+{
+	const double *value = row_in(state, slot);
+	const uint32_t *index = (const uint32_t *) (value + state->elements);
+
+	if (state->elements == 0)
+		return value;
+	memset(row, 0, state->dim * sizeof(double));
+	for (size_t e = 0; e < state->elements; e++)
+		if (is_element(value[e]))
+			row[index[e]] = value[e];
+	return row;
+}
+
+/* Stores the values x in a slot. */
+static void
+write_row(fc_coreset *state, size_t slot, const double *x)
+{
+	double	   *value = row_of(state, slot);
+	uint32_t   *index = (uint32_t *) (value + state->elements);
+	size_t		e = 0;
+
+	if (state->elements == 0)
+	{
+		memcpy(value, x, state->dim * sizeof(double));
+		return;
+	}
+	memset(value, 0, row_doubles(state->dim, state->elements) * sizeof(double));
+	for (size_t i = 0; i < state->dim; i++)
+		if (is_element(x[i]))
+		{
+			FC_ASSERT(e < state->elements);
+			index[e] = (uint32_t) i;
+			value[e++] = x[i];
+		}
 }
 
 void
@@ -76,7 +152,7 @@ fc_coreset_init(size_t dim, size_t size, size_t capacity, uint64_t seed,
 	state->seed = seed;
 	state->variance = variance;
 	state->limit = limit;
-	state->weighted = weighted;
+	state->weighted = weighted ? 1 : 0;
 	if (center != NULL)
 		memcpy(center_of(state), center, dim * sizeof(double));
 }
@@ -228,26 +304,70 @@ fc_coreset_is_full(const fc_coreset *state)
 	return state->used <= state->size && state->used == state->capacity;
 }
 
+size_t
+fc_coreset_elements(const fc_coreset *state, const double *x)
+{
+	size_t		count = 0;
+	size_t		most = state->dim >= MIN_SPARSE_VALUES ? state->dim / MAX_SPARSE_SHARE : 0;
+
+	if (most == 0 || (state->elements == 0 && state->used > 0))
+		return 0;
+	for (size_t i = 0; i < state->dim; i++)
+		count += is_element(x[i]);
+	if (count > state->elements)
+		count = larger(count, 2 * (size_t) state->elements);
+	count = larger(count + count % 2, larger(state->elements, 2));
+	return count <= most ? count : 0;
+}
+
+/* Copies the rows to a state with other elements. */
+static void
+copy_rows(const fc_coreset *from, fc_coreset *to)
+{
+	for (size_t slot = 0; slot < from->used; slot++)
+	{
+		const double *source = row_in(from, slot);
+		double	   *target = row_of(to, slot);
+
+		if (from->elements == 0)
+			write_row(to, slot, source);
+		else if (to->elements == 0)
+			(void) fc_coreset_row(from, slot, target);
+		else
+		{
+			FC_ASSERT(from->elements <= to->elements);
+			memset(target, 0, row_doubles(to->dim, to->elements) * sizeof(double));
+			memcpy(target, source, from->elements * sizeof(double));
+			memcpy(target + to->elements, source + from->elements,
+				   from->elements * sizeof(uint32_t));
+		}
+	}
+}
+
 void
-fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to)
+fc_coreset_move(const fc_coreset *from, size_t elements, size_t capacity, fc_coreset *to)
 {
 	fc_coreset_init(from->dim, from->size, capacity, from->seed,
 					center_in(from), from->variance, from->limit,
 					(fc_metric) from->metric, from->weighted == 1, to);
+	to->elements = (uint32_t) elements;
 	to->count = from->count;
 	to->weight = from->weight;
 	to->used = from->used;
 	memcpy(ranks_of(to), fc_coreset_row_ranks(from),
 		   from->used * sizeof(double));
-	memcpy(row_of(to, 0), fc_coreset_row(from, 0),
-		   (size_t) from->used * from->dim * sizeof(double));
+	if (from->elements == to->elements)
+		memcpy(row_of(to, 0), row_in(from, 0),
+			   from->used * row_doubles(from->dim, elements) * sizeof(double));
+	else
+		copy_rows(from, to);
 	memcpy(heap_of(to), heap_in(from), from->used * sizeof(uint32_t));
 	if (capacity == (size_t) from->used + 1)	/* an unused slot is zeroed:
 												 * stored bytes must not be
 												 * uninitialised */
 	{
 		ranks_of(to)[from->used] = 0.0;
-		memset(row_of(to, from->used), 0, from->dim * sizeof(double));
+		memset(row_of(to, from->used), 0, row_doubles(from->dim, elements) * sizeof(double));
 		heap_of(to)[from->used] = 0;
 	}
 }
@@ -296,7 +416,7 @@ fc_coreset_take(fc_coreset *state, double rank, const double *x)
 
 	FC_ASSERT(slot < state->capacity);
 	ranks_of(state)[slot] = rank;
-	memcpy(row_of(state, slot), x, state->dim * sizeof(double));
+	write_row(state, slot, x);
 	if (whole)
 		sift_down(state, slot);
 	else
@@ -319,13 +439,14 @@ fc_coreset_rows(const fc_coreset *state)
 }
 
 void
-fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows,
+fc_coreset_sample(const fc_coreset *state, fc_arena *arena, uint32_t *slots,
 				  double *weights)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, state->used, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, state->used, fc_keyed);
 	const double *rank = fc_coreset_row_ranks(state);
+	double	   *buffer = FC_TAKE(arena, state->dim, double);
 	size_t		d = fc_coreset_coordinates(state);
 	double		next = (state->used > state->size ? rank[heap_in(state)[0]]
 						: state->used == state->count ? INFINITY
@@ -339,11 +460,13 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows,
 	fc_sort(items, state->used, scratch);
 	for (size_t i = 0; i < fc_coreset_rows(state); i++)
 	{
+		const double *row = fc_coreset_row(state, items[i].value, buffer);
+
 		fc_check();
-		rows[i] = fc_coreset_row(state, items[i].value);
-		weights[i] = state->weighted ? rows[i][d] : 1.0;
+		slots[i] = (uint32_t) items[i].value;
+		weights[i] = state->weighted ? row[d] : 1.0;
 		weights[i] /= fmin(1.0,
-						   partial_importance(rows[i], center_in(state),
+						   partial_importance(row, center_in(state),
 											  scale_of(state->variance), d) *
 						   weights[i] * next);
 	}
@@ -386,6 +509,28 @@ all_moderate_or_missing(const double *x, size_t n)
 	return true;
 }
 
+/* Checks the values of a stored row. */
+static bool
+row_valid(const fc_coreset *state, size_t slot)
+{
+	const double *value = row_in(state, slot);
+	const uint32_t *index = (const uint32_t *) (value + state->elements);
+	size_t		d = fc_coreset_coordinates(state);
+	double		weight = state->weighted && state->elements == 0 ? value[d] : 0.0;
+
+	for (size_t e = 0; e < state->elements; e++)
+	{
+		if (index[e] >= state->dim)
+			return false;
+		if (index[e] == d)
+			weight = value[e];
+		else if (!all_moderate_or_missing(value + e, 1))
+			return false;
+	}
+	return (state->elements > 0 || all_moderate_or_missing(value, d)) &&
+		(!state->weighted || (weight > 0.0 && isfinite(weight)));
+}
+
 fc_status
 fc_coreset_check(const void *bytes, size_t size)
 {
@@ -399,21 +544,18 @@ fc_coreset_check(const void *bytes, size_t size)
 		state->count < (int64_t) state->used || state->count > FC_MAX_ROWS ||
 		!isfinite(state->variance) || state->variance < 0.0 ||
 		!(state->limit > 0.0) || state->weighted > 1 ||
+		state->elements % 2 != 0 || state->elements > state->dim / MAX_SPARSE_SHARE ||
 		state->dim == state->weighted || !isfinite(state->weight.high) ||
 		!isfinite(state->weight.low) ||
-		fc_coreset_bytes(state->dim, state->capacity) != size)
+		fc_coreset_bytes(state->dim, state->elements, state->capacity) != size)
 		return FC_EFORMAT;
 	if (!fc_all_finite((const double *) (state + 1), state->dim) ||
 		!is_heap(state))
 		return FC_EFORMAT;
 	for (size_t slot = 0; slot < state->used; slot++)
 	{
-		const double *row = fc_coreset_row(state, slot);
-		size_t		d = fc_coreset_coordinates(state);
-
 		fc_check();
-		if (!all_moderate_or_missing(row, d) ||
-			(state->weighted && !(row[d] > 0.0 && isfinite(row[d]))))
+		if (!row_valid(state, slot))
 			return FC_EFORMAT;
 	}
 	return FC_OK;

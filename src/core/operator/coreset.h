@@ -21,10 +21,12 @@
  * Bachem, Lucic, Krause (2018), lightweight coresets; Duffield, Lund, Thorup
  * (2007), priority sampling.
  *
- * Layout: fc_coreset, double center[dim], double rank[capacity], double
- * x[capacity * dim], uint32 heap[capacity], the greatest rank at the root.
- * dim is d or, if rows have weights, d + 1: the last value of a row is its
- * weight, and the last value of the center is not used.
+ * Layout: fc_coreset, double center[dim], double rank[capacity], the rows,
+ * uint32 heap[capacity], the greatest rank at the root. dim is d or, if rows
+ * have weights, d + 1: the last value of a row is its weight, and the last
+ * value of the center is not used. A row is double x[dim] or, while the rows
+ * are sparse, double value[elements] and uint32 index[elements], of which the
+ * values that are 0 do not count.
  */
 #ifndef FC_OPERATOR_CORESET_H
 #define FC_OPERATOR_CORESET_H
@@ -49,7 +51,9 @@ typedef struct fc_coreset
 								 * 0: uniform */
 	double		limit;			/* upper limit of ranks, exclusive, above 0;
 								 * INFINITY: no limit */
-	uint64_t	weighted;		/* 1 if rows have weights, else 0 */
+	uint32_t	weighted;		/* 1 if rows have weights, else 0 */
+	uint32_t	elements;		/* maximum number of elements of a sparse row,
+								 * even; 0: rows have dim values */
 	fc_pair		weight;			/* sum of the weights offered; 0 unless
 								 * weighted */
 } fc_coreset;
@@ -63,13 +67,15 @@ fc_coreset_coordinates(const fc_coreset *state)
 
 /*
  * Returns the size in bytes of a state for up to `capacity` rows, an even
- * number, of `dim` values; SIZE_MAX if the size overflows.
+ * number, of `dim` values or up to `elements` elements; SIZE_MAX if the size
+ * overflows.
  */
-size_t		fc_coreset_bytes(size_t dim, size_t capacity);
+size_t		fc_coreset_bytes(size_t dim, size_t elements, size_t capacity);
 
 /*
- * Initialises an empty state; center (dim values) may be NULL if variance is
- * 0. weighted: the last value of a row is its weight.
+ * Initialises an empty state whose rows are not sparse; center (dim values)
+ * may be NULL if variance is 0. weighted: the last value of a row is its
+ * weight.
  */
 void		fc_coreset_init(size_t dim, size_t size, size_t capacity, uint64_t seed,
 							const double *center, double variance, double limit,
@@ -102,16 +108,20 @@ void		fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes,
 
 /*
  * fc_coreset_takes returns true if a row of this rank would be taken, and
- * fc_coreset_is_full if the state has no space for it; the caller then moves
- * the state into a larger one by fc_coreset_move.
+ * fc_coreset_is_full if the state has no space for it. fc_coreset_elements
+ * returns the number of elements with which a state can store the row; 0 if
+ * rows must have dim values. If the state is full or has another number, the
+ * caller moves it into another state by fc_coreset_move.
  */
 bool		fc_coreset_takes(const fc_coreset *state, double rank);
 bool		fc_coreset_is_full(const fc_coreset *state);
-void		fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to);
+size_t		fc_coreset_elements(const fc_coreset *state, const double *x);
+void		fc_coreset_move(const fc_coreset *from, size_t elements, size_t capacity,
+							fc_coreset *to);
 
 /*
- * Adds a row of the given rank and of dim values to the state, which must not
- * be full.
+ * Adds a row of the given rank and of dim values to the state, which must have
+ * space and elements for it.
  */
 void		fc_coreset_take(fc_coreset *state, double rank, const double *x);
 
@@ -130,18 +140,18 @@ fc_coreset_row_ranks(const fc_coreset *state)
 	return (const double *) (state + 1) + state->dim;
 }
 
-static inline const double *
-fc_coreset_row(const fc_coreset *state, size_t slot)
-{
-	return fc_coreset_row_ranks(state) + state->capacity + slot * state->dim;
-}
+/*
+ * Returns the dim values of the row in a slot: their address in the state or,
+ * if the rows are sparse, `row`, which receives them.
+ */
+const double *fc_coreset_row(const fc_coreset *state, size_t slot, double *row);
 
 /*
- * Lists the sample in ascending order of rank: the addresses of its
- * fc_coreset_rows rows inside the state, and their weights.
+ * Lists the sample in ascending order of rank: the slots of its
+ * fc_coreset_rows rows, and their weights.
  */
 void		fc_coreset_sample(const fc_coreset *state, fc_arena *arena,
-							  const double **rows, double *weights);
+							  uint32_t *slots, double *weights);
 
 fc_status	fc_coreset_check(const void *bytes, size_t size);
 

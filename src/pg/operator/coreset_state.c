@@ -32,9 +32,9 @@
  * size in bytes of the state that it replaces, or 0.
  */
 static fc_coreset *
-new_state(FunctionCallInfo fcinfo, Size charged, Size d, Size capacity)
+new_state(FunctionCallInfo fcinfo, Size charged, Size d, Size elements, Size capacity)
 {
-	Size		bytes = fc_coreset_bytes(d, capacity);
+	Size		bytes = fc_coreset_bytes(d, elements, capacity);
 	fc_coreset *state;
 
 	check_budget(bytes + Max(charged, bytes), aggregate_name(fcinfo));
@@ -49,12 +49,12 @@ new_state(FunctionCallInfo fcinfo, Size charged, Size d, Size capacity)
 
 fc_coreset *
 coreset_with_capacity(FunctionCallInfo fcinfo, const fc_coreset *state,
-					  Size capacity)
+					  Size elements, Size capacity)
 {
-	fc_coreset *moved = new_state(fcinfo, VARSIZE(state), state->dim, capacity);
+	fc_coreset *moved = new_state(fcinfo, VARSIZE(state), state->dim, elements, capacity);
 
-	fc_coreset_move(state, capacity, moved);
-	SET_VARSIZE(moved, fc_coreset_bytes(state->dim, capacity));
+	fc_coreset_move(state, elements, capacity, moved);
+	SET_VARSIZE(moved, fc_coreset_bytes(state->dim, elements, capacity));
 	return moved;
 }
 
@@ -67,7 +67,7 @@ new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d,
 							   full_coreset((Size) plan->size));
 	Size		dim = d + plan->weighted;
 	double	   *center = NULL;
-	fc_coreset *state = new_state(fcinfo, 0, dim, capacity);
+	fc_coreset *state = new_state(fcinfo, 0, dim, 0, capacity);
 
 	if (plan->center != NULL)
 	{
@@ -76,7 +76,7 @@ new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d,
 	}
 	fc_coreset_init(dim, (Size) plan->size, capacity, plan->seed, center,
 					plan->variance, plan->limit, metric, plan->weighted, state);
-	SET_VARSIZE(state, fc_coreset_bytes(dim, capacity));
+	SET_VARSIZE(state, fc_coreset_bytes(dim, 0, capacity));
 	return state;
 }
 
@@ -94,6 +94,8 @@ fc_coreset *
 combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 				  const fc_coreset *right)
 {
+	double	   *buffer = palloc(right->dim * sizeof(double));
+
 	if (!fc_coreset_agree(left, right))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("size, center, variance, seed and rank_limit must be the same for all rows"));
@@ -102,6 +104,8 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 	for (Size slot = 0; slot < right->used; slot++)
 	{
 		double		rank = fc_coreset_row_ranks(right)[slot];
+		const double *row;
+		Size		elements;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!fc_coreset_takes(left, rank))
@@ -111,16 +115,20 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 		 * Enlarge the state to hold the remaining rows, and at least to twice
 		 * its capacity, but not beyond the capacity of a full sample.
 		 */
-		if (fc_coreset_is_full(left))
-			left = coreset_with_capacity(fcinfo, left,
+		row = fc_coreset_row(right, slot, buffer);
+		elements = fc_coreset_elements(left, row);
+		if (fc_coreset_is_full(left) || elements != left->elements)
+			left = coreset_with_capacity(fcinfo, left, elements,
+										 !fc_coreset_is_full(left) ? left->capacity :
 										 Min(Max(Max(2 * (Size) left->capacity,
 													 FIRST_CAPACITY),
 												 (left->used + right->used - slot +
 												  1) /
 												 2 * 2),
 											 full_coreset(left->size)));
-		fc_coreset_take(left, rank, fc_coreset_row(right, slot));
+		fc_coreset_take(left, rank, row);
 	}
+	pfree(buffer);
 	left->count += right->count;
 	fc_pair_add(&left->weight, right->weight.high);
 	fc_pair_add(&left->weight, right->weight.low);
@@ -130,17 +138,25 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 /* The rows of a state in ascending order of rank, as they are read. */
 typedef struct listed_rows
 {
-	const double **rows;
+	const fc_coreset *state;
+	uint32	   *slots;
 	const double *fill;			/* d values; NULL means zeros */
 	Size		d;
+	double	   *stored;			/* dim: values of a sparse row */
 	double	   *row;			/* d: a row whose missing values are filled */
 } listed_rows;
+
+static inline const double *
+stored_row(const listed_rows *list, Size j)
+{
+	return fc_coreset_row(list->state, list->slots[j], list->stored);
+}
 
 static const double *
 listed_row(void *place, size_t j)
 {
 	const listed_rows *list = place;
-	const double *x = list->rows[j];
+	const double *x = stored_row(list, j);
 
 	if (fc_all_finite(x, list->d))
 		return x;
@@ -160,7 +176,9 @@ missing_bits(const listed_rows *list, Size n, memory_account *memory)
 
 	for (Size r = 0; r < n; r++)
 	{
-		if (fc_all_finite(list->rows[r], list->d))
+		const double *row = stored_row(list, r);
+
+		if (fc_all_finite(row, list->d))
 			continue;
 		if (bits == NULL)
 		{
@@ -169,7 +187,7 @@ missing_bits(const listed_rows *list, Size n, memory_account *memory)
 			memset(bits, 0, n * words * sizeof(uint64));
 		}
 		for (Size i = 0; i < list->d; i++)
-			if (isnan(list->rows[r][i]))
+			if (isnan(row[i]))
 				bits[r * words + i / 64] |= UINT64CONST(1) << (i % 64);
 	}
 	return bits;
@@ -188,7 +206,7 @@ counts_of_rows(const listed_rows *list, const double *weights, Size n,
 	charge_memory(memory, n * sizeof(double));
 	counts = alloc_large(n * sizeof(double));
 	for (Size i = 0; i < n; i++)
-		counts[i] = weights[i] / list->rows[i][list->d];
+		counts[i] = weights[i] / stored_row(list, i)[list->d];
 	return counts;
 }
 
@@ -197,7 +215,7 @@ rows_of_coreset(const fc_coreset *state, const double *fill, memory_account *mem
 {
 	Size		n = fc_coreset_rows(state);
 	Size		d = fc_coreset_coordinates(state);
-	listed_rows list = {.fill = fill,.d = d};
+	listed_rows list = {.state = state,.fill = fill,.d = d};
 	fc_centroid_source source = {.k = n,.d = d,.row = listed_row,.place = &list};
 	fc_arena	arena;
 	double	   *weights;
@@ -205,10 +223,11 @@ rows_of_coreset(const fc_coreset *state, const double *fill, memory_account *mem
 
 	charge_memory(memory, codebook_bytes(n, d));
 	arena = charged_arena(memory);
-	list.rows = FC_TAKE(&arena, n, const double *);
+	list.slots = FC_TAKE(&arena, n, uint32);
+	list.stored = FC_TAKE(&arena, state->dim, double);
 	list.row = FC_TAKE(&arena, d, double);
 	weights = FC_TAKE(&arena, n, double);
-	fc_coreset_sample(state, &arena, list.rows, weights);
+	fc_coreset_sample(state, &arena, list.slots, weights);
 	result = rows_of_operator(make_codebook_of((fc_metric) state->metric, &source, weights));
 	result->missing = missing_bits(&list, n, memory);
 	result->counts = state->weighted ? counts_of_rows(&list, weights, n, memory) : NULL;

@@ -53,11 +53,11 @@ extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 									 const fc_coreset *right);
 
 /*
- * Returns a copy of the state with another capacity, which must be an even
- * number of rows.
+ * Returns a copy of the state with other elements (core/operator/coreset.h) and
+ * another capacity, which must be an even number of rows.
  */
-extern fc_coreset *coreset_with_capacity(FunctionCallInfo fcinfo,
-										 const fc_coreset *state, Size capacity);
+extern fc_coreset *coreset_with_capacity(FunctionCallInfo fcinfo, const fc_coreset *state,
+										 Size elements, Size capacity);
 
 /*
  * Returns the rows of the sample in ascending order of rank. Missing values

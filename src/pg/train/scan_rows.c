@@ -206,12 +206,12 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
  * no memory.
  */
 Size
-capacity_of_sample(const fc_coreset *sample, Size wanted)
+capacity_of_sample(const fc_coreset *sample, Size elements, Size wanted)
 {
 	Size		full = full_coreset(sample->size);
 
-	if (fc_coreset_bytes(sample->dim, wanted) > LARGE_SAMPLE_BYTES &&
-		fc_coreset_bytes(sample->dim, full) <=
+	if (fc_coreset_bytes(sample->dim, elements, wanted) > LARGE_SAMPLE_BYTES &&
+		fc_coreset_bytes(sample->dim, elements, full) <=
 		Min(MaxAllocSize, (Size) fastclust_memory_budget * 1024 / 2))
 		return full;
 	return Min(wanted, full);
@@ -356,16 +356,19 @@ add_share(scan_state *state, const uint64 *hashes, const double *x,
 	}
 }
 
+/* Makes capacity for a row in the sample. */
 static void
-make_capacity_in_sample(FunctionCallInfo fcinfo, scan_state *state)
+make_capacity_in_sample(FunctionCallInfo fcinfo, scan_state *state, const double *row)
 {
 	fc_coreset *old = state->sample;
+	Size		elements = fc_coreset_elements(old, row);
+	Size		capacity = old->capacity;
 
-	if (!fc_coreset_is_full(old))
+	if (fc_coreset_is_full(old))
+		capacity = capacity_of_sample(old, elements, 2 * capacity);
+	else if (elements == old->elements)
 		return;
-	state->sample = coreset_with_capacity(fcinfo, old,
-										  capacity_of_sample(old,
-															 2 * (Size) old->capacity));
+	state->sample = coreset_with_capacity(fcinfo, old, elements, capacity);
 	pfree(old);
 }
 
@@ -398,7 +401,7 @@ add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes,
 			row = memcpy(weighted, row, d * sizeof(double));
 			weighted[d] = weights[r];
 		}
-		make_capacity_in_sample(fcinfo, state);
+		make_capacity_in_sample(fcinfo, state, row);
 		fc_coreset_take(state->sample, ranks[r], row);
 	}
 	if (weights != NULL)

@@ -65,7 +65,7 @@ pack_sections(const scan_state *state, void *sections[SECTIONS], uint64 size[SEC
 	for (int section = 0; section < SECTIONS; section++)
 		size[section] = sections[section] != NULL ? VARSIZE(sections[section]) : 0;
 	if (state->sample != NULL)
-		size[SECTION_SAMPLE] = fc_coreset_bytes(state->sample->dim,
+		size[SECTION_SAMPLE] = fc_coreset_bytes(state->sample->dim, state->sample->elements,
 												packed_coreset(state->sample));
 }
 
@@ -96,8 +96,8 @@ pack_scan(FunctionCallInfo fcinfo, scan_state *state)
 	for (int section = 0; section < SECTIONS; at += head.size[section++])
 	{
 		if (section == SECTION_SAMPLE && state->sample != NULL)
-			fc_coreset_move(state->sample, packed_coreset(state->sample),
-							(fc_coreset *) at);
+			fc_coreset_move(state->sample, state->sample->elements,
+							packed_coreset(state->sample), (fc_coreset *) at);
 		else if (sections[section] != NULL)
 			memcpy(at, sections[section], head.size[section]);
 		if (sections[section] != NULL)
@@ -234,10 +234,11 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 											 1);
 	if (left->sample == NULL && right->sample != NULL)
 	{
-		Size		capacity = capacity_of_sample(right->sample,
+		Size		elements = right->sample->elements;
+		Size		capacity = capacity_of_sample(right->sample, elements,
 												  packed_coreset(right->sample));
 
-		left->sample = coreset_with_capacity(fcinfo, right->sample, capacity);
+		left->sample = coreset_with_capacity(fcinfo, right->sample, elements, capacity);
 	}
 	else if (right->sample != NULL)
 		left->sample = combined_coresets(fcinfo, left->sample, right->sample);

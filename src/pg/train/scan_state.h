@@ -199,7 +199,7 @@ weight_of(FunctionCallInfo fcinfo, const scan_plan *plan)
 /*
  * Returns the capacity to allocate for a sample that must hold `wanted` rows.
  */
-extern Size capacity_of_sample(const fc_coreset *sample, Size wanted);
+extern Size capacity_of_sample(const fc_coreset *sample, Size elements, Size wanted);
 
 /* Grows the scratch space in the call state to at least `floats` floats. */
 extern void reserve_scratch(scan_call_state *call, Size floats);

@@ -101,20 +101,28 @@ looked_at(const fc_weighted_rows *sample)
 static void
 sort_values(const column_work *work, size_t count)
 {
+	size_t		sorted = 0;
+	size_t		negative = 0;
+
+	/* zeros, which are most values of sparse rows, are not sorted */
 	for (size_t i = 0; i < count; i++)
 	{
-		float		value = work->value[i] + 0.0f;	/* turns -0 into 0, so
-													 * that both are one value */
+		float		value = work->value[i];
 
-		work->items[i] = (fc_keyed)
+		if (value == 0.0f)
+			continue;
+		negative += value < 0.0f;
+		work->items[sorted] = (fc_keyed)
 		{
 			fc_number_key((double) value), 0
 		};
-		memcpy(&work->items[i].value, &value, sizeof(float));
+		memcpy(&work->items[sorted++].value, &value, sizeof(float));
 	}
-	fc_sort(work->items, count, work->items + count);
-	for (size_t i = 0; i < count; i++)
-		memcpy(&work->value[i], &work->items[i].value, sizeof(float));
+	fc_sort(work->items, sorted, work->items + sorted);
+	memset(work->value + negative, 0, (count - sorted) * sizeof(float));
+	for (size_t i = 0; i < sorted; i++)
+		memcpy(&work->value[i < negative ? i : count - sorted + i], &work->items[i].value,
+			   sizeof(float));
 }
 
 /* Copies column j of the sample into work->value, sorted. */

@@ -87,4 +87,10 @@ fc_weighted_partial_row(const fc_weighted_rows *rows, size_t i, double *row)
 	return true;
 }
 
+/*
+ * Computes the weighted mean and standard deviation of each dimension (d values
+ * each).
+ */
+void		fc_weighted_moments(const fc_weighted_rows *rows, double *mean, double *deviation);
+
 #endif							/* FC_NUMERICS_WEIGHTED_ROWS_H */

@@ -102,33 +102,6 @@ limit_of_ranks(const fc_weighted_rows *rows, const double *center,
 	return limit;
 }
 
-void
-moments_of_rows(const fc_weighted_rows *rows, double *mean, double *deviation)
-{
-	double	   *row = palloc(rows->d * sizeof(double));
-	double		weight = 0.0;
-
-	memset(mean, 0, rows->d * sizeof(double));
-	memset(deviation, 0, rows->d * sizeof(double));
-	for (Size j = 0; j < rows->n; j++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		weight += rows->weights[j];
-		fc_weighted_row(rows, j, row);
-		/* weighted running moments: Welford 1962, West 1979 */
-		for (Size i = 0; i < rows->d && rows->weights[j] > 0.0; i++)
-		{
-			double		change = row[i] - mean[i];
-
-			mean[i] += change * rows->weights[j] / weight;
-			deviation[i] += rows->weights[j] * change * (row[i] - mean[i]);
-		}
-	}
-	for (Size i = 0; i < rows->d; i++)
-		deviation[i] = weight > 0.0 ? sqrt(deviation[i] / weight) : 0.0;
-	pfree(row);
-}
-
 typedef struct moved_rows
 {
 	const fc_weighted_rows *rows;

@@ -43,13 +43,6 @@ extern fc_codebook *chosen_rows(const fc_weighted_rows *rows,
 								const bool *chosen);
 
 /*
- * Computes the weighted mean and standard deviation of each dimension (d
- * values each).
- */
-extern void moments_of_rows(const fc_weighted_rows *rows, double *mean,
-							double *deviation);
-
-/*
  * Scaling of rows: (x - center) / scale. A NULL center counts as 0, a NULL
  * scale as 1.
  */

@@ -677,7 +677,7 @@ warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 	double	   *mean = palloc(t->dim * sizeof(double));
 	double	   *deviation = palloc(t->dim * sizeof(double));
 
-	moments_of_rows(sample, mean, deviation);
+	fc_weighted_moments(sample, mean, deviation);
 	for (Size i = 0; i < encoder.features; i++)
 	{
 		const fc_encoder_feature *feature = &encoder.feature[i];

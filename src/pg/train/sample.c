@@ -311,7 +311,7 @@ relative_importances(const fc_weighted_rows *rows)
 	double	   *deviation = palloc(rows->d * sizeof(double));
 	double		variance = 0;
 
-	moments_of_rows(rows, mean, deviation);
+	fc_weighted_moments(rows, mean, deviation);
 	for (Size i = 0; i < rows->d; i++)
 		variance += deviation[i] * deviation[i];
 	return importances_of_rows(rows, mean, variance);

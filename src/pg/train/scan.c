@@ -152,7 +152,7 @@ request_sample(const training *t, const fc_weighted_rows *sample,
 	double	   *deviation = palloc(t->dim * sizeof(double));
 	const fc_weighted_rows *rows = rescaled_rows(sample, no_scaling, t->scaling);
 
-	moments_of_rows(rows, mean, deviation);
+	fc_weighted_moments(rows, mean, deviation);
 	request->center = mean;
 	for (Size i = 0; i < t->dim && t->method != METHOD_QKMEANS &&
 		 t->method != METHOD_DENSITY && t->options->trim == 0;

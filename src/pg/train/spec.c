@@ -277,7 +277,7 @@ kernel_of_rows(const training *t, const fc_weighted_rows *rows)
 		reject_precomputed(given, "train");
 		return given;
 	}
-	moments_of_rows(rows, mean, deviation);
+	fc_weighted_moments(rows, mean, deviation);
 	for (Size i = 0; i < t->dim; i++)
 		variance += deviation[i] * deviation[i];
 	return (fc_kernel *)

@@ -104,7 +104,7 @@ standard_scaling(const training *t, const fc_weighted_rows *sample)
 		return no_scaling;
 	mean = palloc(t->dim * sizeof(double));
 	deviation = palloc(t->dim * sizeof(double));
-	moments_of_rows(sample, mean, deviation);
+	fc_weighted_moments(sample, mean, deviation);
 	for (Size i = 0; i < t->dim; i++)
 		if (!(deviation[i] > 0))
 			deviation[i] = 1;

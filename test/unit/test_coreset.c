@@ -452,6 +452,63 @@ test_ranks(void)
 		CHECK(fabs(mean[h] - 0.5) < 0.01 && abs(low[h] - ROWS / 16) < 150, "hashes: mean %g, %d end in 0", mean[h], low[h]);
 }
 
+/*
+ * Moments of more columns than a tile are those of their sums, to 1e-12, and columns of zeros
+ * are left out unless a centroid is not 0 there.
+ */
+static void
+test_columns(void)
+{
+	enum
+	{
+		WIDE = 1100,
+		COUNT = 9
+	};
+	static float values[COUNT * WIDE];
+	static double centroid[WIDE];
+	static double offset[WIDE];
+	static double mean[WIDE];
+	static double deviation[WIDE];
+	double		weights[COUNT];
+	uint32_t	columns[WIDE];
+	fc_weighted_rows rows_of = {.n = COUNT,.d = WIDE,.values = values,.weights = weights,.offset = offset};
+	size_t		count = 0;
+
+	for (size_t r = 0; r < COUNT; r++)
+	{
+		weights[r] = (double) (r % 4);
+		for (size_t c = 0; c < WIDE; c += 3)
+			values[r * WIDE + c] = c % 7 == r ? (float) (r + c % 5) + 0.5f : 0.0f;
+	}
+	centroid[100] = 1.0;
+	offset[200] = 2.0;
+	fc_weighted_moments(&rows_of, mean, deviation);
+	for (size_t c = 0; c < WIDE; c++)
+	{
+		double		sums[3] = {0};
+		bool		used = c == 100 || c == 200;
+
+		for (size_t r = 0; r < COUNT; r++)
+		{
+			double		x = (double) values[r * WIDE + c] + offset[c];
+
+			sums[0] += weights[r];
+			sums[1] += weights[r] * x;
+			sums[2] += weights[r] * x * x;
+			used |= x != 0.0;
+		}
+		columns[count] = (uint32_t) c;
+		count += used;
+		CHECK(fabs(mean[c] - sums[1] / sums[0]) < 1e-12 &&
+			  fabs(deviation[c] * deviation[c] - (sums[2] - sums[1] * sums[1] / sums[0]) / sums[0]) < 1e-12, "moments of column %zu", c);
+	}
+	{
+		uint32_t	found[WIDE];
+
+		CHECK(fc_weighted_columns(&rows_of, centroid, 1, found) == count && memcmp(found, columns, count * sizeof(uint32_t)) == 0, "other columns than %zu", count);
+	}
+}
+
 int
 main(void)
 {
@@ -466,5 +523,6 @@ main(void)
 	test_sparse_rows();
 	test_bytes();
 	test_fit();
+	test_columns();
 	return unit_finish();
 }

@@ -1,4 +1,4 @@
-/* weighted_rows.c - moments of weighted samples; see weighted_rows.h */
+/* weighted_rows.c - moments and columns of weighted samples; see weighted_rows.h */
 #include "numerics/weighted_rows.h"
 
 #include "base/simd.h"
@@ -50,4 +50,27 @@ fc_weighted_moments(const fc_weighted_rows *rows, double *mean, double *deviatio
 		for (size_t i = first; i < first + count; i++)
 			deviation[i] = total > 0.0 ? sqrt(deviation[i] / total) : 0.0;
 	}
+}
+
+size_t
+fc_weighted_columns(const fc_weighted_rows *rows, const double *centroids, size_t k,
+					uint32_t *columns)
+{
+	size_t		count = 0;
+
+	for (size_t c = 0; c < rows->d; c++)
+		columns[c] = rows->offset != NULL && rows->offset[c] != 0.0;
+	for (size_t r = 0; r < rows->n; r++)
+	{
+		fc_check();
+		for (size_t c = 0; c < rows->d; c++)
+			columns[c] |= rows->values[r * rows->d + c] != 0.0f;
+	}
+	for (size_t j = 0; j < k; j++)
+		for (size_t c = 0; c < rows->d; c++)
+			columns[c] |= centroids[j * rows->d + c] != 0.0;
+	for (size_t c = 0; c < rows->d; c++)
+		if (columns[c])
+			columns[count++] = (uint32_t) c;
+	return count;
 }

@@ -93,4 +93,11 @@ fc_weighted_partial_row(const fc_weighted_rows *rows, size_t i, double *row)
  */
 void		fc_weighted_moments(const fc_weighted_rows *rows, double *mean, double *deviation);
 
+/*
+ * Lists the columns in which a row or one of k centroids (k x d) is not 0, in
+ * ascending order; columns has space for d. Returns their number.
+ */
+size_t		fc_weighted_columns(const fc_weighted_rows *rows, const double *centroids,
+								size_t k, uint32_t *columns);
+
 #endif							/* FC_NUMERICS_WEIGHTED_ROWS_H */

@@ -42,6 +42,65 @@ copied_values(const fc_weighted_rows *rows)
 }
 
 /*
+ * Minimum number of columns of rows whose columns of zeros are left out. A
+ * guess.
+ */
+#define MIN_WIDE_COLUMNS	256
+
+/*
+ * Lists the columns of k-means in `column`, and returns their number. Columns
+ * of zeros in wide rows and in the initial centroids are left out.
+ */
+static Size
+columns_of_kmeans(const fc_weighted_rows *rows, const double *initial, Size k, uint32 *column)
+{
+	Size		count = rows->d;
+
+	if (rows->d >= MIN_WIDE_COLUMNS)
+		count = fc_weighted_columns(rows, initial, initial != NULL ? k : 0, column);
+	if (count < rows->d && count > 0)
+		return count;
+	for (Size c = 0; c < rows->d; c++)
+		column[c] = (uint32) c;
+	return rows->d;
+}
+
+/*
+ * Returns `count` columns of the rows. Reduces the centroids (k x d) to these
+ * columns, too, unless they are NULL.
+ */
+static float *
+take_columns(const fc_weighted_rows *rows, const uint32 *column, Size count,
+			 double *centroids, Size k)
+{
+	float	   *x = alloc_large(rows->n * count * sizeof(float));
+
+	for (Size i = 0; i < rows->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (Size c = 0; c < count; c++)
+			x[i * count + c] = rows->values[i * rows->d + column[c]];
+	}
+	for (Size j = 0; j < k && centroids != NULL; j++)
+		for (Size c = 0; c < count; c++)
+			centroids[j * count + c] = centroids[j * rows->d + column[c]];
+	return x;
+}
+
+/* Fills the other columns of k centroids with zeros, in place. */
+static void
+fill_columns(double *centroids, Size k, Size d, const uint32 *column, Size count)
+{
+	for (Size j = k; j-- > 0 && count < d;)
+		for (Size c = d, left = count; c-- > 0;)
+		{
+			bool		taken = left > 0 && column[left - 1] == c;
+
+			centroids[j * d + c] = taken ? centroids[j * count + --left] : 0.0;
+		}
+}
+
+/*
  * Number of passes over all rows and centroids in which the set of trimmed
  * rows becomes stable, for estimates of the time. Measured (bench/endless.py).
  */
@@ -59,6 +118,9 @@ kmeans_of_rows(const fc_weighted_rows *rows, Size k, fc_kmeans_options *options,
 	fc_arena	arena;
 	float	   *x;
 	double	   *initial;
+	double	   *origin = NULL;
+	uint32	   *column = palloc(d * sizeof(uint32));
+	Size		count;
 
 	options->metric = rows->metric;
 	check_enough_rows(k, n);
@@ -69,20 +131,29 @@ kmeans_of_rows(const fc_weighted_rows *rows, Size k, fc_kmeans_options *options,
 	charge_memory(&memory, n * d * sizeof(float) +
 				  2 * k * (d + 1) * sizeof(double) + codebook_bytes(k, d));
 	initial = initial_centroids(start, k, d);
-	x = copied_values(rows);
+	count = columns_of_kmeans(rows, initial, k, column);
+	x = count < d ? take_columns(rows, column, count, initial, k) : copied_values(rows);
+	if (rows->offset != NULL)
+	{
+		origin = palloc(count * sizeof(double));
+		for (Size c = 0; c < count; c++)
+			origin[c] = rows->offset[column[c]];
+	}
 	arena = charged_arena(&memory);
 	result.centroids = alloc_large(k * d * sizeof(double));
 	result.weights = alloc_large(k * sizeof(double));
-	check_status(fc_kmeans_around(x, rows->weights, n, d, k, rows->offset,
+	check_status(fc_kmeans_around(x, rows->weights, n, count, k, origin,
 								  initial, trim, options, &arena, &result));
 	release_arena(&arena);
 	pfree(x);
+	fill_columns(result.centroids, k, d, column, count);
 	found = make_codebook_for(options->metric,
 							  unit_centroids(options->metric, result.centroids,
 											 k, d),
 							  result.weights, k, d);
 	pfree(result.centroids);
 	pfree(result.weights);
+	pfree(column);
 	return found;
 }
 

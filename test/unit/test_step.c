@@ -354,6 +354,15 @@ check_nearest(const fc_operator *op, const fc_columns *columns, const fc_sparse_
 		for (size_t i = 0; i < count; i++)
 			CHECK(clusters[0][i] == clusters[1][i] && distances[0][i] == distances[1][i], "neighbour %zu of %zu", i, count);
 	}
+	for (size_t j = 0; j < K; j++)
+	{
+		double		squared = fc_operator_distance(op, j, x, scratch);
+		double		scored = fc_columns_distance(op, row, scores, j);
+
+		CHECK(isnan(scored)
+			  ? op->offset != NULL || squared <= 2e-3 * fc_sum_of_squares(x, D)
+			  : fabs(scored - squared) <= 1e-9 * squared, "distance %g is %g by its score", squared, scored);
+	}
 }
 
 /*
@@ -389,7 +398,7 @@ test_sparse_rows(const double *offset, int kind)
 		if (r % 40 < 21)
 			fc_step_add(steps[1], &op, x, weight, scratch);
 		else
-			fc_step_add_labelled(steps[1], &op, fc_operator_assign(&op, x, scratch), x, &row, weight, scratch);
+			fc_step_add_labelled(steps[1], &op, fc_operator_assign(&op, x, scratch), x, &row, NAN, weight, scratch);
 	}
 	for (int s = 0; s < 2; s++)
 	{

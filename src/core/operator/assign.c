@@ -924,6 +924,23 @@ fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,
 
 /* ---- sparse rows ---- */
 
+double
+fc_columns_distance(const fc_operator *op, const fc_sparse_row *x,
+					const double *scores, size_t j)
+{
+	double		square = 0.0;
+	double		distance;
+
+	for (size_t e = 0; e < x->count; e++)
+		square += x->values[e] * x->values[e];
+	distance = square + 2.0 * scores[j];
+	return op->offset == NULL && op->metric != FC_INNER_PRODUCT &&
+		fc_operator_is_codebook(op) && op->exact.values == NULL &&
+		distance > 1e-3 * square
+		? distance
+		: NAN;
+}
+
 bool
 fc_columns_assign(const fc_columns *columns, const fc_sparse_row *x,
 				  double *scores, size_t *label)

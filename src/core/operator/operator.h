@@ -467,4 +467,12 @@ double		fc_columns_score(const fc_columns *columns, const fc_sparse_row *x,
 bool		fc_columns_assign(const fc_columns *columns, const fc_sparse_row *x,
 							  double *scores, size_t *label);
 
+/*
+ * Returns the squared distance of a row to centroid j of a codebook, from the
+ * scores of the row; its relative error is below 1e-9. Returns NaN if the
+ * codebook has an offset or no distances, or if digits cancel.
+ */
+double		fc_columns_distance(const fc_operator *op, const fc_sparse_row *x,
+								const double *scores, size_t j);
+
 #endif							/* FC_OPERATOR_OPERATOR_H */

@@ -166,16 +166,14 @@ add_pair(fc_pair *p, fc_pair q)
 }
 
 /*
- * Adds one row to the sums of the given cluster; elements lists its non-zeros,
- * or is NULL.
+ * Adds one row with the given squared distance to the sums of its cluster;
+ * elements lists its non-zeros, or is NULL.
  */
 static void
 account(fc_step *step, const fc_step_view *view, const fc_operator *op,
 		size_t cluster, const double *x, const fc_sparse_row *elements,
-		double weight, fc_scratch scratch)
+		double squared, double weight)
 {
-	double		squared = fc_operator_distance(op, cluster, x, scratch);
-
 	step->count++;
 	fc_pair_add(&step->weight, weight);
 	fc_pair_add(&step->total, weight * squared);
@@ -191,6 +189,15 @@ account(fc_step *step, const fc_step_view *view, const fc_operator *op,
 					weight * x[elements->indices[e]]);
 	if (step->kind == FC_STEP_LLOYD && elements == NULL)
 		add_row(view->sums + cluster * op->d, x, weight, op->d);
+}
+
+/* Adds one row to the sums of its cluster. */
+static void
+account_dense(fc_step *step, const fc_step_view *view, const fc_operator *op,
+			  size_t cluster, const double *x, double weight, fc_scratch scratch)
+{
+	account(step, view, op, cluster, x, NULL, fc_operator_distance(op, cluster, x, scratch),
+			weight);
 }
 
 /*
@@ -317,8 +324,8 @@ fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 	op = view_of(&view, op, &own);
 	pending = label_pending(step, &view, op, scratch);
 	for (size_t r = 0; r < step->pending; r++)
-		account(step, &view, op, (size_t) pending.labels[r],
-				view.x + r * op->d, NULL, view.w[r], pending.scratch);
+		account_dense(step, &view, op, (size_t) pending.labels[r],
+					  view.x + r * op->d, view.w[r], pending.scratch);
 	step->pending = 0;
 	FC_ASSERT(is_sound(step));
 }
@@ -342,8 +349,8 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x,
 			fc_pair_add(&step->total, weight * kinds[step->kind].score(op, x, scratch));
 		}
 		else
-			account(step, &view, op, fc_operator_assign(op, x, scratch), x,
-					NULL, weight, scratch);
+			account_dense(step, &view, op, fc_operator_assign(op, x, scratch), x,
+						  weight, scratch);
 		return;
 	}
 	memcpy(view.x + step->pending * d, x, d * sizeof(double));
@@ -356,14 +363,16 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x,
 void
 fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
 					 const double *x, const fc_sparse_row *elements,
-					 double weight, fc_scratch scratch)
+					 double squared, double weight, fc_scratch scratch)
 {
 	fc_step_view view = fc_step_view_of(step);
 
 	FC_ASSERT(!fc_step_sums_scores(step->kind) &&
 			  scratch.count >= fc_step_scratch(op, step->capacity));
 	fc_step_fold(step, op, scratch);
-	account(step, &view, op, cluster, x, elements, weight, scratch);
+	if (isnan(squared))
+		squared = fc_operator_distance(op, cluster, x, scratch);
+	account(step, &view, op, cluster, x, elements, squared, weight);
 }
 
 fc_status
@@ -503,8 +512,8 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x,
 	if (weights != NULL)
 	{
 		for (size_t r = 0; r < n; r++)
-			account(step, &view, op, (size_t) w.labels[r], x + r * op->d, NULL,
-					weights[r], w.scratch);
+			account_dense(step, &view, op, (size_t) w.labels[r], x + r * op->d,
+						  weights[r], w.scratch);
 		return;
 	}
 	order_rows(&w, op->k, n);

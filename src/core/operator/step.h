@@ -128,12 +128,13 @@ void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 
 /*
  * Assigns the pending rows, then adds a row to the given cluster. elements
- * lists the non-zeros of x, or is NULL. The sums equal the sums of fc_step_add
- * to the bit. Not for kinds that sum scores.
+ * lists the non-zeros of x, or is NULL. squared is the squared distance to the
+ * centroid, or NaN if it is not known; the sums then equal the sums of
+ * fc_step_add to the bit. Not for kinds that sum scores.
  */
 void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
 								 const double *x, const fc_sparse_row *elements,
-								 double weight, fc_scratch scratch);
+								 double squared, double weight, fc_scratch scratch);
 
 /*
  * Adds rows (n x d) to a lloyd state without pending rows, all of them

@@ -166,7 +166,7 @@ accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 				errhint("Give it as a scalar subquery, or GROUP BY it."));
 	weight = sum_weight_argument(fcinfo, 3, FC_STEP_MAX_WEIGHT);
 	if (outcome == SPARSE_KNOWN)
-		fc_step_add_labelled(step, op, cluster, x, elements, weight,
+		fc_step_add_labelled(step, op, cluster, x, elements, NAN, weight,
 							 cached_scratch(fcinfo,
 											fc_step_scratch(op,
 															step->capacity)));

@@ -638,6 +638,8 @@ add_sparse_step(scan_state *state, int i, const double *x, double weight)
 	if (columns != NULL && fc_columns_assign(columns, &call->sparse.row,
 											 call->sparse.scores, &cluster))
 		fc_step_add_labelled(state->step[i], op, cluster, x, &call->sparse.row,
+							 fc_columns_distance(op, &call->sparse.row,
+												 call->sparse.scores, cluster),
 							 weight, call->scratch);
 	else
 		fc_step_add_rows(state->step[i], op, x, &weight, 1, call->scratch);

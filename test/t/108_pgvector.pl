@@ -193,6 +193,14 @@ is($server->query(<<'SQL'), '', 'sparse rows have the predictions of full rows')
 SELECT m, count(*) FROM bags b, unnest('{bag,bagcosine}'::text[]) m
  WHERE (predict(m, s), predict_distance(m, s), predict(m, s, max_distance => 1.0), anomaly(m, s)) IS DISTINCT FROM (predict(m, f), predict_distance(m, f), predict(m, f, max_distance => 1.0), anomaly(m, f)) GROUP BY m
 SQL
+$server->query("SELECT train('bagfull', 'bags', 'f', 7, options => '{\"quiet\": true, \"metric\": \"cosine\"}')");
+is($server->query(<<'SQL'), '401|t|t|t|t', 'a training of sparse rows has the statistics, the drift reference and the profile of full rows');
+WITH v AS (SELECT m.model, g.* FROM fastclust_internal.stored_models m JOIN fastclust_internal.version_groups g ON g.model_id = m.id)
+SELECT s.n, s.drift_counts::text = f.drift_counts::text, abs(s.objective - f.objective) <= 1e-12 * f.objective,
+       (SELECT bool_and(abs(a - b) <= 1e-9) FROM unnest(s.distance_quantiles, f.distance_quantiles) u(a, b)),
+       (SELECT bool_and(abs(a - b) <= 1e-9) FROM unnest(means(s.training_sketch), means(f.training_sketch)) u(a, b))
+  FROM v s, v f WHERE s.model = 'bagcosine' AND f.model = 'bagfull'
+SQL
 for my $call ('assign_distance(op, s)', "predict('bag', s)", "predict_distance('bag', s)", '(lloyd_step_agg(op, s)).sse', 'sse_agg(op, s)')
 {
 	my ($failed, $rows, $message) = $server->try("\\set VERBOSITY verbose\nSELECT $call FROM (SELECT op, s FROM bag_operators, (SELECT 1 AS n, s FROM bags UNION ALL SELECT 2, '{1:1}/402') b "

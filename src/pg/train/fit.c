@@ -182,7 +182,6 @@ fc_codebook *
 searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
 				  double max_numbers)
 {
-	bool		heavy = t->options->trim == 0 && has_heavy_tail(rows);
 	double		count = Max(Max(MIN_SEARCHED_ROWS, SEARCHED_ROWS_PER_CLUSTER * (double) k),
 							max_numbers / rows->d);
 	Size		step = (Size) (rows->n / count);
@@ -191,7 +190,8 @@ searched_clusters(const training *t, const fc_weighted_rows *rows, Size k,
 
 	if (step < 2)
 		return fit_rows_of(t, rows, k, NULL, true);
-	some = heavy ? important_rows(rows, count, (uint64) t->options->seed)
+	some = t->options->trim == 0 && has_heavy_tail(rows)
+		? important_rows(rows, count, (uint64) t->options->seed)
 		: every_nth_row(rows, step, rows->n);
 	found = fit_rows_of(t, rows_of_operator(some), k, NULL, true);
 	pfree(some);
@@ -266,8 +266,7 @@ sample_suffices(const training *t, const group_fit *fit, Size k)
 	const candidates *found = &fit->found;
 	double		all;
 
-	if (found->count == 0 || t->start != NULL ||
-		has_heavy_tail(found->sample))
+	if (found->count == 0 || t->start != NULL || found->heavy_tail)
 		return false;
 	all = fit->sse[0] / fit->weight;
 	return all <= found->objective * (1 + MAX_OVERFIT * (double) k /

@@ -358,6 +358,7 @@ candidates_of(const training *t, char *group, const fc_weighted_rows *rows,
 	profile = profile_of_fit(first, rows, NULL, 0);
 	found.objective = profile.mean;
 	found.error = profile.error;
+	found.heavy_tail = t->start == NULL && has_heavy_tail(rows);
 	found.op[found.count++] = first;
 	found.op[found.count] = old_clusters(t, group, t->k);
 	found.count += found.op[found.count] != NULL;

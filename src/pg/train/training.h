@@ -42,6 +42,8 @@ typedef struct candidates
 								 * the first operator; `error` is its standard
 								 * error */
 	double		error;
+	bool		heavy_tail;		/* true if has_heavy_tail of the sample; false
+								 * if the training has a start */
 } candidates;
 
 typedef struct training

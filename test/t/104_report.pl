@@ -98,6 +98,18 @@ is(numbers($page{plain}, $_->[0]), $server->query("SELECT $_->[1] FROM models WH
 my ($heat) = $page{plain} =~ /<table class="heat">.*?<tbody>(.*?)<\/tbody>/s;
 is(join("\n", sort $heat =~ /<data value="([^"]*)">/g), join("\n", sort split /\n/, $server->query(q{SELECT value FROM profile('plain') WHERE feature IN (SELECT feature FROM profile('plain') WHERE abs(difference) >= 0.1)})),
 	'the heat map has the values of profile, but no features that differ by less than a tenth of a deviation everywhere');
+# A cell belongs to the cluster at the head of its column.
+for my $model ('plain')
+{
+	my ($head, $body) = $page{$model} =~ /<table class="heat">\n<thead>(.*?)<\/thead>\n<tbody>(.*?)<\/tbody>/s;
+	my @clusters = $head =~ /<th scope="col"[^>]*>(\d+)/g;
+	my @shown = map { join ' ', /<data value="([^"]*)">/g } $body =~ /<tr>(.*?)<\/tr>/gs;
+	my @stored = map { my $i = join ',', @clusters; $server->query("SELECT string_agg(value::text, ' ' ORDER BY array_position(ARRAY[$i], cluster)) FROM profile('$model') WHERE feature = '" . (s/'/''/gr) . q{'}) }
+	  map { s/&lt;/</gr =~ s/&gt;/>/gr =~ s/&quot;/"/gr =~ s/&#39;/'/gr =~ s/&amp;/&/gr } $body =~ /<th scope="row" title="([^"]*)">/g;
+	is(join("\n", @shown), join("\n", @stored), "the columns of the heat map of $model have the values of their clusters");
+}
+
+unlike($page{plain}, qr/of weight/, 'rows without weights have none');
 my ($story) = $page{plain} =~ /<p class="story">(.*?)<\/p>/s;
 my $text = ($story // '') =~ s/<[^>]*>//gr =~ s/&nbsp;/ /gr;
 my ($largest) = rows(q{SELECT share, name FROM model_clusters WHERE model = 'plain' ORDER BY share DESC, cluster LIMIT 1});

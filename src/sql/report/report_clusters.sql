@@ -95,7 +95,9 @@ BEGIN
                                             html(c.name)),
                                      html_bar(c.share / NULLIF(largest, 0)),
                                      concat(html_value(c.size, 'count'),
-                                            ' of weight ' || html_value(c.weight, 'number')),
+                                            CASE WHEN c.weight IS NOT NULL
+                                                     THEN ' of weight '
+                                                          || html_value(c.weight, 'number') END),
                                      html_value(c.share, 'category'),
                                      html_value(c.spread, 'number'),
                                      CASE WHEN c.nearest IS NULL THEN '&ndash;'

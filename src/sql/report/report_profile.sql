@@ -44,7 +44,7 @@ CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, profi
              SELECT c.*, cardinality(clusters) <= 8 AS wide
                FROM unnest(clusters[:24]) WITH ORDINALITY c(
                         cluster, name, size, share, spread, nearest, distance, x, y, shown_x,
-                        shown_y, i)),
+                        shown_y, weight, i)),
          cell AS (
              SELECT v.place, v.feature, v.overall, v.kind,
                     string_agg(

@@ -22,12 +22,19 @@ SELECT retrain_if_drifted('plain');
 SELECT name_cluster('plain', 0, '<script>alert("0")</script>'), name_cluster('plain', 1, 'Tom & ''Jerry'' "&amp;"');
 SELECT train('<script>alert(1)</script>&amp;"''', 'points', ARRAY['a', '<b>&"'''], 3);
 SELECT train('groups', 'points', ARRAY['a', 'large'], 3, options => '{"group_by": "day"}'), train('kernel', 'points', ARRAY['a', 'large'], 3, 'kernel'), train('one', 'points', ARRAY['a'], 1);
+CREATE TABLE orders AS
+SELECT CASE WHEN i % 350 = 0 THEN 1e6 ELSE i % 3 * 100 + random() END AS amount, CASE WHEN i % 5 > 0 THEN (ARRAY['web', 'shop', 'phone'])[1 + i % 3] END AS channel,
+       timestamptz '2024-03-01' + (i % 3 * 100 + random()) * interval '1 day' AS ordered_at, timestamptz '2024-03-01' + (i % 3 * 2 + random()) * interval '1 hour' AS paid_at, 1 + i % 2 AS w
+  FROM generate_series(1, 3500) i;
+ANALYZE orders;
+SELECT train('orders', 'orders', ARRAY['amount', 'channel', 'ordered_at', 'paid_at'], 4), train('weighted', 'orders', ARRAY['amount', 'ordered_at'], 3, options => '{"row_weight": "w"}');
+SELECT name_cluster('orders', cluster, format('the cluster number %s whose name is much too long for any picture', cluster)) FROM generate_series(0, 3) cluster;
 SQL
 
 # Returns the page of a model, or of one of its groups.
 sub page { my ($model, $rest) = @_; $model =~ s/'/''/g; return $server->query("SELECT report('$model'" . ($rest // '') . ')'); }
 
-my @models = ('plain', '<script>alert(1)</script>&amp;"\'', 'groups', 'kernel', 'one');
+my @models = ('plain', '<script>alert(1)</script>&amp;"\'', 'groups', 'kernel', 'one', 'orders', 'weighted');
 my %page = map { $_ => page($_) } @models;
 $page{'one group'} = page('groups', ", group_value => '2'");
 
@@ -73,7 +80,7 @@ like($page{plain}, qr/<th scope="row" title="&lt;b&gt;&amp;&quot;&#39;">/, 'a ho
 sub numbers
 {
 	my ($html, $id) = @_;
-	my ($row) = $html =~ /<(?:tr|dd) id="\Q$id\E"[^>]*>(.*?)<\/(?:tr|dd)>/s or return 'nothing';
+	my (undef, $row) = $html =~ /<(tr|dd|span) id="\Q$id\E"[^>]*>(.*?)<\/\g1>/s or return 'nothing';
 	return join ' ', $row =~ /<data value="([^"]*)">/g;
 }
 
@@ -99,7 +106,7 @@ my ($heat) = $page{plain} =~ /<table class="heat">.*?<tbody>(.*?)<\/tbody>/s;
 is(join("\n", sort $heat =~ /<data value="([^"]*)">/g), join("\n", sort split /\n/, $server->query(q{SELECT value FROM profile('plain') WHERE feature IN (SELECT feature FROM profile('plain') WHERE abs(difference) >= 0.1)})),
 	'the heat map has the values of profile, but no features that differ by less than a tenth of a deviation everywhere');
 # A cell belongs to the cluster at the head of its column.
-for my $model ('plain')
+for my $model ('plain', 'orders')
 {
 	my ($head, $body) = $page{$model} =~ /<table class="heat">\n<thead>(.*?)<\/thead>\n<tbody>(.*?)<\/tbody>/s;
 	my @clusters = $head =~ /<th scope="col"[^>]*>(\d+)/g;
@@ -109,12 +116,40 @@ for my $model ('plain')
 	is(join("\n", @shown), join("\n", @stored), "the columns of the heat map of $model have the values of their clusters");
 }
 
-unlike($page{plain}, qr/of weight/, 'rows without weights have none');
-my ($story) = $page{plain} =~ /<p class="story">(.*?)<\/p>/s;
-my $text = ($story // '') =~ s/<[^>]*>//gr =~ s/&nbsp;/ /gr;
+# Returns the paragraph of a page as text.
+sub story { my ($text) = $_[0] =~ /<p class="story">(.*?)<\/p>/s; return ($text // '') =~ s/<[^>]*>//gr =~ s/&nbsp;/ /gr; }
+
 my ($largest) = rows(q{SELECT share, name FROM model_clusters WHERE model = 'plain' ORDER BY share DESC, cluster LIMIT 1});
-like($text, qr/^There are 7 clusters\. The largest is \Q@{[$largest->[1] =~ s{&}{&amp;}gr =~ s{"}{&quot;}gr =~ s{'}{&#39;}gr =~ s{<}{&lt;}gr =~ s{>}{&gt;}gr]}\E, with [\d.]+ % of the rows; the smallest is /, 'a paragraph says how many clusters there are');
-like($text, qr/.+ differs most from all rows: .+ is .+ \(all rows: .+\)\. Since version \d+ of [\d :-]+ the number of rows is the same/, 'the paragraph says which clusters differ and what changed');
+like(story($page{plain}), qr/^There are 7 clusters\. The largest, \Q@{[$largest->[1] =~ s{&}{&amp;}gr =~ s{"}{&quot;}gr =~ s{'}{&#39;}gr =~ s{<}{&lt;}gr =~ s{>}{&gt;}gr]}\E, has [\d.]+ % of the rows: \S+ is .+ \(all rows: .+\)\. /, 'a paragraph says how many clusters there are, and what distinguishes the largest');
+like(story($page{plain}), qr/\. Since version \d+ of [\d :-]+ the number of rows is the same/, 'the paragraph says what changed');
+my ($small) = rows(q{SELECT name, share FROM model_clusters WHERE model = 'orders' ORDER BY share LIMIT 1});
+cmp_ok($small->[1], '<', 0.01, 'a cluster of few rows is far from the others');
+like(story($page{orders}), qr/ One cluster has less than 1 % of the rows\.$/, 'the paragraph only says that there is a small cluster');
+unlike(story($page{orders}), qr/\Q$small->[0]\E/, 'the paragraph does not describe the small cluster');
+my ($facts) = $page{orders} =~ /<dl class="facts">(.*?)<\/dl>/s;
+is(join(', ', $facts =~ /<dt>(.*?)<\/dt>/g), 'Rows, Clusters, Version, Trained', 'dimensions and distances are not among the facts');
+like($page{orders}, qr/<footer>\n<p>For analysts: the rows have <span id="dimensions">/, 'they are in a footnote');
+unlike($page{$_}, qr/of weight/, "$_: rows without weights have none") for 'plain', 'orders';
+like($page{weighted}, qr/id="cluster-0">.* of weight <data value="\d/, 'rows with weights have them');
+is(join(' ', sort map { length } $page{orders} =~ /<th scope="row" title="ordered_at">.*?<td class="all">(.*?)<\/td>/g), 10, 'a time that differs by days has no minutes');
+like($page{orders}, qr/<th scope="row" title="paid_at">.*?<td class="all">2024-03-01 \d\d:\d\d<\/td>/, 'a time that differs by hours has them');
+for my $name (sort keys %page)
+{
+	unlike($page{$name}, qr/\.\.\.<\/text>/, "$name: no label is cut");
+}
+my ($tree) = $page{orders} =~ /<svg class="chart narrow"[^>]*aria-label="tree of the clusters">(.*?)<\/svg>/s;
+is(join(' ', $tree =~ /<text [^>]*>(.*?)<\/text>/g) =~ s/(\d the cluster number \d whose name is much too long for any picture ?)//gr, '', 'long names are broken into lines');
+
+# On a narrow screen, a cell has the title of its column before it.
+for my $section ('sizes', 'groups', 'versions', 'drift', 'training')
+{
+	my $model = $section eq 'groups' ? 'groups' : 'plain';
+	my ($head) = $page{$model} =~ /<section id="$section">.*?<div class="scroll"><table>\n<thead><tr>(.*?)<\/tr>/s;
+	my @titles = $head =~ /<th[^>]*>(.*?)<\/th>/g;
+	my %before = $page{$model} =~ /#$section td:nth-child\((\d+)\)::before \{ content: "([^"]*)"; \}/g;
+	my @first = $section eq 'versions' || $section eq 'drift' ? () : ($titles[0]);
+	is(join(', ', @first, map { $before{$_} // () } 1 .. @titles), join(', ', grep { $_ ne '' } @titles), "cells of $section have the titles of their columns");
+}
 unlike($page{groups}, qr/class="story"/, 'the page of all groups has no such paragraph');
 like(page('plain', ", title => 'Ours <&>'"), qr/<title>Ours &lt;&amp;&gt;<\/title>.*<h1>Ours &lt;&amp;&gt;<\/h1>/s, 'the page has a title');
 like($page{plain}, qr/\@media print \{ :root \{ color-scheme: light; --page: #ffffff; \}/, 'the page prints on white');
@@ -129,6 +164,35 @@ my @touched = grep {
 is(scalar(@touched), 0, 'no label begins on a circle');
 is(() = ($page{groups} =~ /aria-label="map of the clusters"/g), 4, 'there is a small map for each group');
 like($page{'one group'}, qr/where <code>day<\/code> is <code>2<\/code>/, 'the page of one group names the group');
+
+# ---- checks of drift that are a minute apart, after some months ----
+$server->query(<<'SQL');
+SET client_min_messages = warning;
+SELECT train('checked', 'points', ARRAY['a', 'large'], 3);
+SELECT retrain_if_drifted('checked') FROM generate_series(1, 3);
+UPDATE points SET a = a + 3 WHERE i % 2 = 0;
+SELECT retrain_if_drifted('checked'), retrain_if_drifted('checked');
+UPDATE fastclust_internal.drift_checks d SET checked_at = timestamptz '2026-01-15 12:00' + (q.i - 1) * interval '1 month' + CASE WHEN q.i = 5 THEN interval '1 minute' - interval '1 month' ELSE '0' END
+  FROM (SELECT id, row_number() OVER (ORDER BY id) AS i FROM drift_log WHERE model = 'checked') q WHERE q.id = d.id;
+SQL
+
+# Returns the x of the circles of a drift chart, and the texts of its axes.
+sub chart
+{
+	my ($html, $class) = @_;
+	my ($svg) = $html =~ /<svg class="chart $class"[^>]*aria-label="drift over time">(.*?)<\/svg>/s;
+	return ([$svg =~ /<circle [^>]*cx="([\d.]+)"/g], join ', ', $svg =~ /<text class="tick"[^>]*>(.*?)<\/text>/g);
+}
+
+for my $class ('wide', 'narrow')
+{
+	my ($x, $ticks) = chart(page('checked'), $class);
+	is(scalar(grep { $x->[$_] - $x->[$_ - 1] < 9 } 1 .. $#$x), 0, "$class: circles of neighbouring checks do not overlap");
+	cmp_ok($x->[-1], '<=', $class eq 'wide' ? 1048 : 335, "$class: the last circle is in the picture");
+	like($ticks, qr/^0, 0\.1, [\d.]+, 2026-01-15, 2026-04-15$/, "$class: both axes have labels");
+}
+$server->query(q{DELETE FROM fastclust_internal.drift_checks WHERE checked_at < '2026-04-01'});
+is((chart(page('checked'), 'narrow'))[1] =~ s/^[\d., ]+, (?=2026)//r, '2026-04-15 12:00:00, 2026-04-15 12:01:00', 'the axis of two checks in a minute has seconds');
 
 # ---- contrast of text and marks with what lies behind them, in both themes (WCAG 2: 4.5 for text, 3 for marks) ----
 my ($style) = $page{plain} =~ /<style>(.*?)<\/style>/s;

@@ -601,7 +601,10 @@ shown_interval(double seconds, bool exact)
 					rest > 0 ? " " : "", rest > 0 ? time : "");
 }
 
-/* Takes (value, kind, exact). Returns the value as text for display. */
+/*
+ * Takes (value, kind, exact). Returns the value as text for display. Kind
+ * "day" is a timestamp of which only the date is displayed.
+ */
 PG_FUNCTION_INFO_V1(fastclust_shown_value);
 Datum
 fastclust_shown_value(PG_FUNCTION_ARGS)
@@ -621,6 +624,10 @@ fastclust_shown_value(PG_FUNCTION_ARGS)
 			 x >= (DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE) * 86400.0 &&
 			 x < (TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE) * 86400.0)
 		shown = shown_timestamp(x, exact);
+	else if (strcmp(kind, "day") == 0 &&
+			 x >= (DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE) * 86400.0 &&
+			 x < (TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE) * 86400.0)
+		shown = shown_date(x / 86400);
 	else if (strcmp(kind, "interval") == 0 && fabs(x) < 1e12)
 		shown = shown_interval(x, exact);
 	else if (strcmp(kind, "year") == 0 && !exact && x >= 1000 && x < 3000)

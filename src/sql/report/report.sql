@@ -1,23 +1,28 @@
 
 -- Report: the page
 
--- Describes the clusters in a paragraph: how many there are, the largest one, the one that differs
--- most from all rows, and the changes since the previous version.
+-- Describes the clusters in a paragraph: how many there are, the three largest ones with the two
+-- features that distinguish each of them most, how many are small, and the changes since the
+-- previous version. A small cluster has less than one percent of the rows. Elements of a vector
+-- have no meaning by themselves, so they are left out.
 CREATE FUNCTION fastclust_internal.report_story(stored stored_models, group_value text,
         clusters report_cluster[], profile profile_value[], lines version_line[])
     RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH named AS (
-             SELECT c.cluster, c.share, c.size,
+             SELECT c.cluster, c.share, c.share < 0.01 AS small,
                     format('<b>%s</b>',
-                           html(COALESCE(c.name, format('cluster %s', c.cluster)), 80)) AS name,
+                           html(COALESCE(c.name, format('cluster %s', c.cluster)), 200)) AS name,
                     row_number() OVER (ORDER BY c.share DESC, c.cluster) AS i
                FROM unnest(clusters) c),
-         unlike AS (
-             SELECT v.cluster
+         feature AS (
+             SELECT v.*, row_number() OVER (PARTITION BY v.cluster
+                                            ORDER BY abs(v.difference) DESC, v.place) AS i
                FROM unnest(profile) v
-              GROUP BY 1
-              ORDER BY sum(v.difference ^ 2) DESC, 1 LIMIT 1),
+              WHERE abs(v.difference) >= 0.5
+                AND NOT (SELECT bool_or(r.vector)
+                           FROM readable_versions r
+                          WHERE r.model_id = stored.id AND r.version = stored.version)),
          before AS (
              SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC OFFSET 1 LIMIT 1),
          moved AS (
@@ -31,27 +36,41 @@ CREATE FUNCTION fastclust_internal.report_story(stored stored_models, group_valu
                concat_ws(
                    ' ',
                    CASE WHEN cardinality(clusters) = 1 THEN 'All rows are in one cluster.'
-                        ELSE format(
-                                 'There are %s clusters. The largest is %s, with %s of the rows; the smallest is %s, with %s.',
-                                 html_value(cardinality(clusters), 'count'), first.name,
-                                 html_value(first.share, 'category'), last.name,
-                                 html_value(last.share, 'category')) END,
-                   (SELECT format('%s differs most from all rows: %s.', n.name,
-                                  string_agg(
-                                      format('%s is %s (all rows: %s)', html(v.feature, 60),
-                                             html(shown_value(v.value, v.kind, false)),
-                                             html(shown_value(v.overall, v.kind, false))),
-                                      ', ' ORDER BY abs(v.difference) DESC, v.place))
-                      FROM unlike u JOIN named n USING (cluster),
-                           LATERAL (SELECT *
-                                      FROM unnest(profile) t
-                                     WHERE t.cluster = u.cluster AND abs(t.difference) >= 0.5
-                                     ORDER BY abs(t.difference) DESC, t.place LIMIT 2) v
-                     WHERE cardinality(clusters) > 1
-                     GROUP BY n.name),
+                        ELSE format('There are %s clusters.',
+                                    html_value(cardinality(clusters), 'count')) END,
+                   (SELECT string_agg(
+                               concat(
+                                   format(CASE n.i WHEN 1 THEN 'The largest, %s, has %s of the rows'
+                                                   ELSE '%s has %s' END,
+                                          n.name, html_value(n.share, 'category')),
+                                   (SELECT ': '
+                                           || string_agg(
+                                                  format(CASE WHEN f.kind IN (
+                                                                       'category', 'boolean')
+                                                                  THEN '%s for %s (all rows: %s)'
+                                                              ELSE '%s is %s (all rows: %s)' END,
+                                                         html(f.feature, 60),
+                                                         html_value(f.value, f.kind),
+                                                         html_value(f.overall, f.kind)),
+                                                  ', ' ORDER BY f.i)
+                                      FROM feature f
+                                     WHERE f.cluster = n.cluster AND f.i <= 2),
+                                   '.'),
+                               ' ' ORDER BY n.i)
+                      FROM named n
+                     WHERE cardinality(clusters) > 1 AND n.i <= 3 AND (n.i = 1 OR NOT n.small)),
+                   (SELECT CASE count(*)
+                                WHEN 1 THEN 'One cluster has less than 1 % of the rows.'
+                                ELSE format('%s clusters have less than 1 %% of the rows each.',
+                                            html_value(count(*), 'count')) END
+                      FROM named n
+                     WHERE n.small AND n.i > 1
+                    HAVING count(*) > 0),
                    (SELECT concat(
                                format('Since version %s of %s ', b.version,
-                                      html_time(b.trained_at)),
+                                      CASE WHEN b.trained_at::date = now.trained_at::date
+                                               THEN html_time(b.trained_at)
+                                           ELSE html_day(b.trained_at) END),
                                CASE WHEN now.n = b.n THEN 'the number of rows is the same'
                                     ELSE format(
                                              'there are %s rows %s',
@@ -73,7 +92,7 @@ CREATE FUNCTION fastclust_internal.report_story(stored stored_models, group_valu
                                '.')
                       FROM before b,
                            (SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC LIMIT 1) now)))
-      FROM named first JOIN named last ON first.i = 1 AND last.i = cardinality(clusters)
+     WHERE cardinality(clusters) > 0
 $$;
 
 CREATE FUNCTION fastclust_internal.report_details(summary models, version stored_versions)
@@ -226,15 +245,9 @@ BEGIN
                           FROM (VALUES ('rows', 'Rows', html_value(line.n, 'count'), ''),
                                        ('clusters', 'Clusters', html_value(line.clusters, 'count'),
                                         ''),
-                                       ('dimensions',
-                                        CASE WHEN version.map IS NULL THEN 'Dimensions'
-                                             ELSE 'Kernel features' END,
-                                        html_value(summary.dim, 'count'), ''),
-                                       ('objective', 'Mean squared distance',
-                                        html_value(line.objective, 'number'), ''),
                                        ('version', 'Version', html_value(line.version, 'count'),
                                         ''),
-                                       ('trained', 'Trained', html_time(line.trained_at),
+                                       ('trained', 'Trained', html_day(line.trained_at),
                                         'word')) u(id, name, value, class)) f),
                E'</dl>\n',
                CASE WHEN overview THEN report_groups(stored)
@@ -245,8 +258,16 @@ BEGIN
                report_versions(lines), report_drift(stored), report_steps(stored),
                report_details(summary, version),
                format(
-                   '<footer>Created %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers come from <code>model_clusters</code>, '
-                       '<code>profile</code>, <code>cluster_rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>',
+                   E'<footer>\n<p>For analysts: the rows have <span id="dimensions">%s</span> %s.%s</p>\n',
+                   html_value(summary.dim, 'count'),
+                   CASE WHEN version.map IS NULL THEN 'dimensions' ELSE 'kernel features' END,
+                   ' The mean squared distance of a row from its centroid is <span id="objective">'
+                   || CASE WHEN line.objective IS NOT NULL
+                               THEN html_value(line.objective, 'number') END
+                   || '</span>.'),
+               format(
+                   E'<p>Created %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers come from <code>model_clusters</code>, '
+                       '<code>profile</code>, <code>cluster_rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</p>\n</footer>',
                    html_time(now()),
                    html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')),
                    html(current_user),

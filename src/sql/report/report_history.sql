@@ -70,12 +70,17 @@ CREATE FUNCTION fastclust_internal.report_versions(lines version_line[]) RETURNS
                        string_agg(
                            html_row(
                                format('version-%s', l.version), c.classes,
-                               ARRAY[l.version::text, html_time(l.trained_at), html(l.trained_by),
+                               ARRAY[l.version::text,
+                                     CASE WHEN c.by_day THEN html_day(l.trained_at)
+                                          ELSE html_time(l.trained_at) END,
+                                     html(l.trained_by),
                                      html(l.method), html_value(l.clusters, 'count'),
                                      html_value(l.n, 'count'), html_value(l.objective, 'number'),
                                      html_value(l.churn, 'category')]),
                            E'\n' ORDER BY l.version DESC))))
-      FROM unnest(lines) l, (SELECT '{n,"",wide,"",n,n,n,n}'::text[] AS classes) c
+      FROM unnest(lines) l,
+           (SELECT '{n,"",wide,"",n,n,n,n}'::text[] AS classes,
+                   days_differ(ARRAY(SELECT u.trained_at FROM unnest(lines) u)) AS by_day) c
      GROUP BY c.classes
 $$;
 
@@ -105,6 +110,7 @@ DECLARE
                                     WHERE d.model = stored.model
                                     ORDER BY d.id DESC LIMIT 400) q);
     last_ones drift_log[] := checks[greatest(1, cardinality(checks) - 9):];
+    by_day boolean := days_differ(ARRAY(SELECT c.checked_at FROM unnest(last_ones) c));
     classes text[] := '{"",n,n,n,n,"","",n}';
     pictures text;
 BEGIN
@@ -118,19 +124,38 @@ BEGIN
     END IF;
     WITH edge AS (
              SELECT min(c.checked_at) AS first, max(c.checked_at) AS last,
+                    max(c.effect) AS highest,
                     greatest(max(c.effect), max(c.min_effect)) * 1.12 AS top,
-                    (array_agg(c.min_effect ORDER BY c.id DESC))[1] AS at_least
+                    (array_agg(c.min_effect ORDER BY c.id DESC))[1] AS at_least,
+                    CASE WHEN max(c.checked_at) - min(c.checked_at) < interval '10 minutes'
+                             THEN 'YYYY-MM-DD HH24:MI:SS'
+                         WHEN max(c.checked_at) - min(c.checked_at) < interval '2 days'
+                             THEN 'YYYY-MM-DD HH24:MI'
+                         ELSE 'YYYY-MM-DD' END AS form
                FROM unnest(checks) c
               WHERE c.effect IS NOT NULL),
-         point AS (
-             SELECT c.*, w.width, w.class, 152 - 136 * c.effect / NULLIF(e.top, 0) AS y,
-                    44 + (w.width - 60) * COALESCE(
+         timed AS (
+             SELECT c.*, w.width, w.class, 152 - 136 * c.effect / NULLIF(e.top, 0) AS y, g.gap,
+                    row_number() OVER line AS i, count(*) OVER (PARTITION BY w.width) AS last,
+                    52 + (w.width - 68) * COALESCE(
                         extract(epoch FROM c.checked_at - e.first) / NULLIF(
                             extract(epoch FROM e.last - e.first), 0),
-                        0.5) AS x
+                        0.5)::float8 AS x
                FROM unnest(checks) c, edge e,
-                    (VALUES (1056, 'wide'), (343, 'narrow')) w(width, class)
-              WHERE c.effect IS NOT NULL),
+                    (VALUES (1056, 'wide'), (343, 'narrow')) w(width, class),
+                    LATERAL (SELECT least(12.0, (w.width - 68.0) / greatest(
+                                                    1, cardinality(checks) - 1)) AS gap) g
+              WHERE c.effect IS NOT NULL
+             WINDOW line AS (PARTITION BY w.width ORDER BY c.id)),
+         -- Points are moved right until they are a gap apart, then left until they are in the
+         -- picture.
+         pushed AS (
+             SELECT t.*, i * gap + max(x - i * gap) OVER (PARTITION BY width ORDER BY i) AS right_x
+               FROM timed t),
+         placed AS (
+             SELECT p.*, i * gap + min(least(right_x, width - 16 - (last - i) * gap) - i * gap)
+                                       OVER (PARTITION BY width ORDER BY i DESC) AS new_x
+               FROM pushed p),
          picture AS (
              SELECT p.width,
                     concat(
@@ -145,23 +170,33 @@ BEGIN
                         format(E'<text class="tick" x="30" y="%s" text-anchor="end">%s</text>\n',
                                svg(e.limit_y + 4), shown_value(e.at_least, 'number', false)),
                         format(E'<polyline class="line" points="%s"/>\n',
-                               string_agg(format('%s,%s', svg(p.x), svg(p.y)), ' ' ORDER BY p.id)),
+                               string_agg(format('%s,%s', svg(p.new_x), svg(p.y)),
+                                          ' ' ORDER BY p.id)),
                         string_agg(
                             format(
                                 E'<circle class="%s" cx="%s" cy="%s" r="4"><title>%s: %s, effect %s</title></circle>\n',
                                 CASE WHEN p.verdict IN ('slight', 'drifted') THEN p.verdict
                                      ELSE 'none' END,
-                                svg(p.x), svg(p.y), to_char(p.checked_at, 'YYYY-MM-DD HH24:MI'),
+                                svg(p.new_x), svg(p.y),
+                                to_char(p.checked_at, 'YYYY-MM-DD HH24:MI'),
                                 p.verdict, shown_value(p.effect, 'number', false)),
                             '' ORDER BY p.id),
+                        CASE WHEN e.highest > 0 AND abs(e.limit_y - e.highest_y) >= 16
+                                 THEN format(
+                                          E'<text class="tick" x="30" y="%s" text-anchor="end">%s</text>\n',
+                                          svg(e.highest_y + 4),
+                                          trim_scale(round(e.highest::numeric, 2))) END,
                         format('<text class="tick" x="36" y="176">%s</text>',
-                               to_char(e.first, 'YYYY-MM-DD')),
+                               to_char(e.first, e.form)),
                         format(
                             '<text class="tick" x="%s" y="176" text-anchor="end">%s</text></svg>',
-                            p.width - 8, to_char(e.last, 'YYYY-MM-DD'))) AS svg
-               FROM point p,
-                    (SELECT *, 152 - 136 * at_least / NULLIF(top, 0) AS limit_y FROM edge) e
-              GROUP BY p.width, p.class, e.first, e.last, e.top, e.at_least, e.limit_y
+                            p.width - 8,
+                            NULLIF(to_char(e.last, e.form), to_char(e.first, e.form)))) AS svg
+               FROM placed p,
+                    (SELECT *, 152 - 136 * at_least / NULLIF(top, 0) AS limit_y,
+                            152 - 136 * highest / NULLIF(top, 0) AS highest_y FROM edge) e
+              GROUP BY p.width, p.class, e.first, e.last, e.top, e.at_least, e.limit_y, e.highest,
+                       e.highest_y, e.form
              HAVING count(*) > 1)
     SELECT string_agg(p.svg, E'\n' ORDER BY p.width DESC) INTO pictures FROM picture p;
     RETURN html_section(
@@ -177,7 +212,9 @@ BEGIN
                                    html_row(
                                        format('check-%s', c.id), classes,
                                        ARRAY[
-                                           html_time(c.checked_at), c.version::text,
+                                           CASE WHEN by_day THEN html_day(c.checked_at)
+                                                ELSE html_time(c.checked_at) END,
+                                           c.version::text,
                                            html_value(c.n, 'count'), html_value(c.effect, 'number'),
                                            html_value(c.p_value, 'number'), html(c.verdict),
                                            (SELECT string_agg(

@@ -8,15 +8,23 @@ CREATE TYPE fastclust_internal.profile_value AS (
 
 -- Returns the values of the forty features that differ most between centroids, measured by the sum
 -- of share * difference^2 over the thousand largest clusters. Leaves out features that differ by
--- less than a tenth of a standard deviation in every cluster.
+-- less than a tenth of a standard deviation in every cluster. A timestamp whose standard deviation
+-- is two days or more gets the kind "day", which is displayed without hours and minutes.
 CREATE FUNCTION fastclust_internal.profile_values(version stored_versions,
         clusters report_cluster[])
     RETURNS profile_value[]
     LANGUAGE sql STABLE
     SET search_path FROM CURRENT SET enable_nestloop = off AS $$
     WITH p AS MATERIALIZED (
-             SELECT p.*, c.share FROM version_profile(version, dim(version.operator)) p
-               JOIN unnest(clusters[:1000]) c USING (cluster)),
+             SELECT p.*, c.share,
+                    CASE WHEN p.kind = 'timestamp'
+                              AND max(abs(p.value - p.overall)) OVER axis
+                                  >= 172800 * max(abs(p.difference)) OVER axis
+                             THEN 'day'
+                         ELSE p.kind END AS shown_kind
+               FROM version_profile(version, dim(version.operator)) p
+               JOIN unnest(clusters[:1000]) c USING (cluster)
+             WINDOW axis AS (PARTITION BY p.dimension)),
          ranked AS (
              SELECT p.dimension,
                     row_number()
@@ -26,7 +34,7 @@ CREATE FUNCTION fastclust_internal.profile_values(version stored_versions,
               GROUP BY p.dimension
              HAVING max(abs(p.difference)) >= 0.1
               ORDER BY 2 LIMIT 40)
-    SELECT array_agg(ROW(p.cluster, t.place, p.label, p.kind, p.value, p.overall, p.difference,
+    SELECT array_agg(ROW(p.cluster, t.place, p.label, p.shown_kind, p.value, p.overall, p.difference,
                          p.lift)::profile_value ORDER BY t.place,
                      p.cluster)
       FROM p JOIN ranked t USING (dimension)
@@ -96,11 +104,13 @@ CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, profi
                               u(c, i))
                || E'</b><span>above the mean of all rows</span></p>\n'
                || format(
-                      E'<div class="scroll"><table class="heat">\n<thead><tr><th></th>%s<th class="all">All</th></tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
+                      E'%s<div class="scroll" tabindex="0"><table class="heat">\n<thead><tr><th></th>%s<th class="all">All</th></tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
+                      CASE WHEN cardinality(clusters) > 2
+                               THEN E'<p class="hint sideways">Scroll the table sideways to see all clusters.</p>\n' END,
                       (SELECT string_agg(
                                   format('<th scope="col" title="%s">%s%s</th>', html(c.name),
                                          c.cluster,
-                                         CASE WHEN c.wide THEN '<br>' || html(c.name, 48) END),
+                                         CASE WHEN c.wide THEN '<br>' || html(c.name, 200) END),
                                   '' ORDER BY c.i)
                          FROM cluster c),
                       string_agg(

@@ -35,7 +35,7 @@ code { font: 0.92em ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation M
 .facts div { border-top: 2px solid var(--ink); padding-top: 8px; min-width: 0; }
 .facts dt, .details dt { color: var(--soft); font-size: 13px; }
 .facts dd { margin: 0; font-size: 24px; line-height: 1.25; font-weight: 600; letter-spacing: -0.01em; overflow-wrap: anywhere; }
-time { white-space: nowrap; } .facts time { white-space: normal; }
+time, data { white-space: nowrap; } .facts time { white-space: normal; }
 .facts dd.word { font-size: 15px; line-height: 2; letter-spacing: 0; }
 .details { display: grid; grid-template-columns: max-content 1fr; gap: 6px 24px; margin: 0; font-size: 14px; }
 .details dd { margin: 0; overflow-wrap: anywhere; min-width: 0; }
@@ -58,7 +58,7 @@ th:last-child, td:last-child { padding-right: 0; }
 figure { margin: 0; } figure + .scroll { margin-top: 14px; }
 figcaption { margin-top: 10px; max-width: 74ch; }
 .chart { display: block; width: 100%; height: auto; }
-.chart.narrow { display: none; }
+.chart.narrow, .sideways { display: none; }
 .chart text { fill: var(--ink); font-size: 12.5px; }
 .chart .tick { fill: var(--soft); font-size: 12px; }
 .chart .halo { stroke: var(--page); stroke-width: 3.5px; stroke-linejoin: round; paint-order: stroke; }
@@ -91,7 +91,23 @@ footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule);
 @media (max-width: 700px) {
   .page { padding: 24px 16px 40px; } h1 { font-size: 27px; } .lead { font-size: 16px; }
   .chart.wide { display: none; } .chart.narrow { display: block; } .legend i { width: 18px; }
-  .scroll table:not(.heat) { min-width: 620px; } .who { position: sticky; left: 0; background: var(--page); max-width: 150px; } .wide-bar { width: 90px; }
+  .scroll table:not(.heat), .scroll table:not(.heat) tbody { display: block; } .scroll table:not(.heat) thead { display: none; }
+  table:not(.heat) tr { display: flex; flex-wrap: wrap; gap: 1px 16px; padding: 9px 0; border-top: 1px solid var(--rule); }
+  table:not(.heat) td { padding: 0; border: 0; text-align: left; } table:not(.heat) td:empty { display: none; }
+  table:not(.heat) td.who, table:not(.heat) td.wide-bar { width: 100%; max-width: none; } table:not(.heat) td.hang { text-indent: 0; } table:not(.heat) .n + td:not(.n) { padding-left: 0; }
+  td::before { color: var(--soft); font-size: 13px; margin-right: 5px; } .spark { display: inline-block; }
+  #sizes td:nth-child(3)::before { content: "Rows"; } #sizes td:nth-child(4)::before { content: "Share"; } #sizes td:nth-child(5)::before { content: "Spread"; }
+  #sizes td:nth-child(6)::before { content: "Nearest"; } #sizes td:nth-child(7)::before { content: "By version"; }
+  #groups td:nth-child(3)::before { content: "Rows"; } #groups td:nth-child(4)::before { content: "Clusters"; }
+  #groups td:nth-child(5)::before { content: "Mean squared distance"; } #groups td:nth-child(6)::before { content: "Label churn"; }
+  #versions td:nth-child(1)::before { content: "Version"; } #versions td:nth-child(2)::before { content: "Trained"; } #versions td:nth-child(3)::before { content: "By"; }
+  #versions td:nth-child(4)::before { content: "Method"; } #versions td:nth-child(5)::before { content: "Clusters"; } #versions td:nth-child(6)::before { content: "Rows"; }
+  #versions td:nth-child(7)::before { content: "Mean squared distance"; } #versions td:nth-child(8)::before { content: "Label churn"; }
+  #drift td:nth-child(1)::before { content: "Checked"; } #drift td:nth-child(2)::before { content: "Version"; } #drift td:nth-child(3)::before { content: "Rows"; }
+  #drift td:nth-child(4)::before { content: "Effect"; } #drift td:nth-child(5)::before { content: "p-value"; } #drift td:nth-child(6)::before { content: "Verdict"; }
+  #drift td:nth-child(7)::before { content: "Columns, shift of the mean"; } #drift td:nth-child(8)::before { content: "Retrained to"; }
+  #training td:nth-child(3)::before { content: "Seconds"; } #training td:nth-child(4)::before { content: "Mean squared distance"; } #training td:nth-child(5)::before { content: "Note"; }
+  .sideways { display: block; margin: 0 0 8px; } .heat thead th { min-width: 84px; }
   .facts { grid-template-columns: repeat(2, 1fr); gap: 14px 18px; } .facts dd { font-size: 20px; }
   .details { grid-template-columns: 1fr; gap: 0; } .details dd { margin-bottom: 8px; }
   .heat tbody th { max-width: 128px; font-size: 12.5px; } td { padding-right: 8px; } }
@@ -144,6 +160,46 @@ CREATE FUNCTION fastclust_internal.html_time(at timestamptz) RETURNS text
                             to_char(at, 'YYYY-MM-DD HH24:MI')) END
 $$;
 
+CREATE FUNCTION fastclust_internal.html_day(at timestamptz) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN at IS NULL THEN '&ndash;'
+                ELSE format('<time datetime="%s">%s</time>',
+                            to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+                            to_char(at, 'YYYY-MM-DD')) END
+$$;
+
+-- Returns true if no two of these times are on the same day, so that their dates distinguish them.
+CREATE FUNCTION fastclust_internal.days_differ(times timestamptz[]) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT count(DISTINCT t::date) = count(*) AND count(*) > 1 FROM unnest(times) t
+$$;
+
+-- Breaks a text into lines of at most `width` characters, at spaces; cuts a longer word into
+-- pieces.
+CREATE FUNCTION fastclust_internal.wrapped(value text, width integer) RETURNS text[]
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    lines text[] := '{}';
+    line text := '';
+    word text;
+BEGIN
+    FOREACH word IN ARRAY string_to_array(value, ' ') LOOP
+        IF line <> '' AND length(line) + 1 + length(word) <= width THEN
+            line := concat(line, ' ', word);
+            CONTINUE;
+        ELSIF line <> '' THEN
+            lines := lines || line;
+        END IF;
+        WHILE length(word) > width LOOP
+            lines := lines || left(word, width);
+            word := substr(word, width + 1);
+        END LOOP;
+        line := word;
+    END LOOP;
+    RETURN CASE WHEN line = '' THEN lines ELSE lines || line END;
+END
+$$;
+
 -- Returns a bar whose length is a share, from 0 to 1, of the whole width.
 CREATE FUNCTION fastclust_internal.html_bar(share double precision) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -156,6 +212,20 @@ $$;
 CREATE FUNCTION fastclust_internal.svg(x double precision) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT trim_scale(round(x::numeric, 1))::text
+$$;
+
+-- Returns lines of text as SVG, centred around y.
+CREATE FUNCTION fastclust_internal.svg_lines(class text, lines text[], x double precision,
+        y double precision, anchor text)
+    RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+    SELECT string_agg(
+               format(E'<text%s x="%s" y="%s" text-anchor="%s">%s</text>\n',
+                      ' class="' || class || '"', svg(x),
+                      svg(y + 4.2 + 15 * (u.i - (cardinality(lines) + 1) / 2.0)), anchor,
+                      html(u.line)),
+               '' ORDER BY u.i)
+      FROM unnest(lines) WITH ORDINALITY u(line, i)
 $$;
 
 -- html_table returns a table with the given classes and titles of columns; html_row returns one of

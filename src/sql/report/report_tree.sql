@@ -2,6 +2,22 @@
 -- Report: the tree of the clusters
 
 CREATE TYPE fastclust_internal.tree_node AS (x double precision, y double precision);
+-- Label of a leaf: its place from the top, its lines, and its vertical centre.
+CREATE TYPE fastclust_internal.tree_label AS (
+    leaf integer, i bigint, words text[], y double precision);
+
+-- Returns the labels of the leaves, from top to bottom, in lines of at most `width` characters.
+CREATE FUNCTION fastclust_internal.tree_labels(leaves integer[], clusters report_cluster[],
+        width integer)
+    RETURNS tree_label[]
+    LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
+    SELECT array_agg(ROW(q.leaf, q.i, q.words, q.below - q.height / 2)::tree_label ORDER BY q.i)
+      FROM (SELECT u.leaf, u.i, w.words, h.height, sum(h.height) OVER (ORDER BY u.i) + 8 AS below
+              FROM unnest(leaves) WITH ORDINALITY u(leaf, i)
+              LEFT JOIN unnest(clusters) c ON c.cluster = u.leaf,
+                   LATERAL (SELECT wrapped(cluster_label(u.leaf, c.name, 200), width) AS words) w,
+                   LATERAL (SELECT 15.0 * cardinality(w.words) + 6 AS height) h) q
+$$;
 
 -- Draws the clusters from top to bottom at the left; a higher join is farther right. Makes a wide
 -- picture and a narrow one; the style sheet shows the one that fits.
@@ -13,6 +29,7 @@ DECLARE
     highest float8 := (SELECT NULLIF(max(j.height), 0) FROM version_joins(version) j);
     leaves integer[];
     nodes tree_node[];
+    labels tree_label[];
     unit float8;
     lines text;
     pictures text := '';
@@ -34,9 +51,10 @@ BEGIN
         SELECT * FROM (VALUES (1056, 320, 'wide'), (343, 140, 'narrow')) v(width, margin, class)
     LOOP
         unit := COALESCE((picture.width - picture.margin - 10) / highest, 0);
-        nodes := (SELECT array_agg(ROW(picture.margin, 20 * u.i)::tree_node ORDER BY n.leaf)
+        labels := tree_labels(leaves, clusters, (picture.margin - 8) / 7);
+        nodes := (SELECT array_agg(ROW(picture.margin, u.y)::tree_node ORDER BY n.leaf)
                     FROM generate_series(0, cluster_labels(version.operator) - 1) n(leaf)
-                    LEFT JOIN unnest(leaves) WITH ORDINALITY u(leaf, i) USING (leaf));
+                    LEFT JOIN unnest(labels) u USING (leaf));
         lines := '';
         FOR one IN SELECT * FROM version_joins(version) ORDER BY step LOOP
             a := nodes[one."left" + 1];
@@ -51,17 +69,12 @@ BEGIN
                 pictures,
                 format(
                     E'<svg class="chart %s" viewBox="0 0 %s %s" role="img" aria-label="tree of the clusters">\n',
-                    picture.class, picture.width, 20 * cardinality(leaves) + 20),
+                    picture.class, picture.width,
+                    (SELECT max(w.y + 7.5 * cardinality(w.words)) + 11 FROM unnest(labels) w)),
                 lines,
-                (SELECT string_agg(
-                            format(E'<text x="%s" y="%s" text-anchor="end">%s</text>\n',
-                                   picture.margin - 6, svg(20 * u.i + 4.2),
-                                   html(cluster_label(
-                                            c.cluster, c.name,
-                                            CASE WHEN picture.margin > 200 THEN 40 ELSE 16 END))),
-                            '' ORDER BY u.i)
-                   FROM unnest(leaves) WITH ORDINALITY u(leaf, i)
-                   JOIN unnest(clusters) c ON c.cluster = u.leaf),
+                (SELECT string_agg(svg_lines(NULL, w.words, picture.margin - 6, w.y, 'end'),
+                                   '' ORDER BY w.i)
+                   FROM unnest(labels) w),
                 E'</svg>\n');
     END LOOP;
     RETURN html_section(

@@ -202,6 +202,28 @@ SELECT (followed()).wrong, (followed()).few_wrong;
 SELECT retrain_if_drifted('visits', 0.01, 0.01, '{"quiet": true}') AS version, (followed()).wrong;
 SELECT train('visits', 'visits', 'x', 3, options => '{"quiet": true}') AS version;
 SELECT wrong, few_wrong FROM followed();
+-- A name reaches the followed tables at once, also in a model with groups.
+CREATE FUNCTION names_of(model text, labels regclass) RETURNS TABLE (old_names bigint, first_ones boolean) LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY EXECUTE format('SELECT count(*) FILTER (WHERE l.cluster_name IS DISTINCT FROM predict_name(%L, t)), bool_or(l.cluster_name = ''the first'') FROM %s l JOIN visits t USING (id) WHERE l.cluster IS NOT NULL', model, labels);
+END $$;
+SELECT name_cluster('visits', (SELECT min(cluster) FROM few_labels), 'the first');
+SELECT * FROM names_of('visits', 'few_labels');
+SELECT name_cluster('visits', (SELECT min(cluster) FROM few_labels), NULL);
+SELECT * FROM names_of('visits', 'few_labels');
+ALTER TABLE visits ADD word text;
+UPDATE visits SET word = CASE WHEN x[1] < 10 THEN 'near' ELSE 'far' END;
+SELECT train('of words', 'visits', 'x', 2, options => '{"quiet": true, "group_by": "word"}'), write_labels('of words', 'visits', 'labels_of_words', '{"follow": true, "name": true}') > 0 AS written;
+SELECT name_cluster('of words', 1, 'the first', group_value => 'far');
+SELECT * FROM names_of('of words', 'labels_of_words');
+ALTER TABLE labels_of_words RENAME cluster_name TO called;
+SELECT name_cluster('of words', 1, 'the second', group_value => 'far');
+ALTER TABLE few_labels RENAME cluster_name TO called;
+SELECT name_cluster('visits', 1, 'the second');
+ALTER TABLE few_labels RENAME called TO cluster_name;
+SELECT name_cluster('visits', 1, NULL), drop_model('of words');
+ALTER TABLE visits DROP word;
+DROP TABLE labels_of_words; DROP FUNCTION names_of;
 SELECT rename_model('visits', 'visitors'), rename_model('visitors', 'visits');
 -- A followed table that was dropped is forgotten. One that cannot follow is named in a warning,
 -- and ends following when it is written with follow = false.

@@ -35,7 +35,7 @@ INSERT INTO calls VALUES
 	('encode_constant(e, yes, half, half, name)'), ('encode_listed(e, yes, half, half, name)'), ('encode_observed(e, model_operator(rows_name), half, half, name)'), ('encode_record(e, yes, r)'), ('encode_row(e, r)'), ('encoder_columns(e)'),
 	('encoder_features(e)'), ('encoder_of_vector(n, one, NULL, NULL)'), ('explained_version(model, none)'), ('factorize(op)'), ('factors(op)'), ('frequencies(sp)'),
 	('feature_names(e)'), ('fit_residual(s, op, center, scale, spreads)'), ('given_names(version)'), ('fit_text(name, two, yes)'), ('group_of(name, one, x)'), ('group_place(ARRAY[''1''], one)'), ('group_text(at)'), ('has_a_role(ARRAY[relation])'), ('group_plan(plan, ARRAY[''1''], ARRAY[plan], one)'), ('scan_result(scanned)'), ('html(name)'), ('html_bar(half)'),
-	('html_row(name, ARRAY[name], ARRAY[name])'), ('html_section(name, name, name, name)'), ('html_table(ARRAY[name], ARRAY[name], name)'), ('html_time(at)'), ('html_value(half, name)'),
+	('html_row(name, ARRAY[name], ARRAY[name])'), ('html_section(name, name, name, name)'), ('html_table(ARRAY[name], ARRAY[name], name)'), ('days_differ(ARRAY[at])'), ('html_day(at)'), ('svg_lines(name, ARRAY[name], half, half, name)'), ('wrapped(name, two)'), ('html_time(at)'), ('html_value(half, name)'),
 	('is_live_group(s, dc, sp, ds)'), ('joined_clusters(op, ARRAY[0, one, two, two])'), ('kernel_features(map, x)'), ('l2_distance(x, x)'), ('labelled_features(version)'),
 	('live_difference(s, s)'), ('live_tables(relation)'), ('means(s)'), ('model_encoder(rows_name)'), ('model_hint(name)'),
 	('model_operator(name)'), ('model_spec(name)'), ('moments(s)'), ('moved_columns(ds, counts, counts, s, s, half, one, true)'), ('name_hint(name, ARRAY[rows_name], none)'),

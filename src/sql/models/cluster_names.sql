@@ -79,8 +79,8 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust.name_cluster(model text, cluster integer, name text,
-        group_value text DEFAULT NULL)
+CREATE FUNCTION fastclust_internal.name_cluster(model text, cluster integer, name text,
+        group_value text)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.name_cluster(model text, cluster integer, name text,
@@ -119,6 +119,3 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fastclust.name_cluster IS
-    'Names a cluster of a model, or of one of its groups. A NULL name removes the name, so that '
-    'a suggested one is shown. Names stay with their clusters when the model is retrained.';

@@ -135,11 +135,14 @@ BEGIN
         INTO found
         USING version.center, version.scale, version.map, version.operator, used,
               COALESCE($5, false), $3, 50;
-    PERFORM name_cluster($1, f.cluster, left(array_to_string(f.words[:3], ', '), 200),
-                         CASE WHEN $4 IS NOT NULL THEN version.group_value END)
+    PERFORM fastclust_internal.name_cluster($1, f.cluster,
+                                            left(array_to_string(f.words[:3], ', '), 200),
+                                            CASE WHEN $4 IS NOT NULL
+                                                     THEN version.group_value END)
        FROM jsonb_to_recordset(found) f(cluster integer, words text[])
       WHERE f.words IS NOT NULL
         AND NOT COALESCE(f.cluster = ANY (named), false);
+    PERFORM update_names(stored.id);
     RETURN QUERY
     SELECT f.cluster, n.name, f.words, f.texts
       FROM jsonb_to_recordset(found) f(cluster integer, words text[], texts text[])

@@ -104,6 +104,16 @@ BEGIN
 END
 $$;
 
+-- Returns the reason why the caller may not update a label table, NULL if there is none.
+CREATE FUNCTION fastclust_internal.label_problem(follower label_tables, target regclass)
+    RETURNS text
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE
+                    THEN format('they were written by role %s', follower.followed_by)
+                WHEN is_superuser(role_id(current_user)) THEN scan_problem(target, NULL)
+                ELSE owner_problem(target, follower.target_owner) END
+$$;
+
 -- Updates the label tables of a model to its current version: updates labels that changed, adds
 -- labels of new rows, and removes labels of deleted rows. The function runs with the rights of the
 -- caller, so the tables must have been written by the caller or by a superuser. If a table cannot
@@ -134,11 +144,7 @@ BEGIN
             version := largest_group(stored);
             version.relation := follower.relation;
             relation := scanned_relation(stored, version, NULL, stored.group_by);
-            problem := CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE
-                                THEN format('they were written by role %s', follower.followed_by)
-                            WHEN is_superuser(role_id(current_user))
-                                THEN scan_problem(target, NULL)
-                            ELSE owner_problem(target, follower.target_owner) END;
+            problem := label_problem(follower, target);
             IF problem IS NOT NULL THEN
                 RAISE insufficient_privilege USING MESSAGE = problem;
             END IF;
@@ -189,6 +195,69 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- Updates the names in the label tables of a model. A label table of a model with groups may not
+-- show which group a row belongs to, so it gets all its labels again. Raises a WARNING where
+-- update_labels does.
+CREATE FUNCTION fastclust_internal.update_names(model_id bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    stored stored_models := (SELECT m FROM own_models m WHERE m.id = model_id);
+    follower label_tables;
+    target regclass;
+    problem text;
+BEGIN
+    FOR follower IN
+        SELECT l.* FROM own_label_tables l
+         WHERE l.model_id = $1 AND flag_option(l.options, 'name')
+         ORDER BY l.target
+    LOOP
+        IF stored.group_by IS NOT NULL THEN
+            PERFORM update_labels($1);
+            EXIT;
+        END IF;
+        BEGIN
+            target := to_regclass(follower.target);
+            IF is_trusted_owner(follower.followed_by_id) THEN
+                target := locked_relation(target);
+            END IF;
+            CONTINUE WHEN target IS NULL;
+            problem := label_problem(follower, target);
+            IF problem IS NOT NULL THEN
+                RAISE insufficient_privilege USING MESSAGE = problem;
+            END IF;
+            EXECUTE format($query$
+                UPDATE %s l SET cluster_name = n.name FROM fastclust.model_clusters n
+                 WHERE n.model = $1
+                   AND l.cluster = n.cluster
+                   AND l.cluster_name IS DISTINCT FROM n.name $query$,
+                           target)
+                USING stored.model;
+        EXCEPTION
+            WHEN transaction_rollback THEN
+                RAISE;
+            WHEN OTHERS THEN
+                RAISE WARNING USING
+                    MESSAGE = format('names in %s could not be updated to those of model "%s": %s',
+                                     follower.target, stored.model, SQLERRM),
+                    HINT = 'Write the labels again by write_labels with the option "replace"; with "follow": false, they are no longer updated.';
+        END;
+    END LOOP;
+END
+$$;
+
+CREATE FUNCTION fastclust.name_cluster(model text, cluster integer, name text,
+        group_value text DEFAULT NULL)
+    RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM fastclust_internal.name_cluster($1, $2, $3, $4);
+    PERFORM update_names((SELECT m.id FROM own_models m WHERE m.model = $1));
+END
+$$;
+COMMENT ON FUNCTION fastclust.name_cluster IS
+    'Names a cluster of a model, or of one of its groups. A NULL name removes the name, so that '
+    'a suggested one is shown. Names stay with their clusters when the model is retrained.';
 
 CREATE FUNCTION fastclust.use_version(model text, version integer) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$

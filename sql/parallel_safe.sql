@@ -37,7 +37,7 @@ INSERT INTO calls VALUES
 	('feature_names(e)'), ('fit_residual(s, op, center, scale, spreads)'), ('given_names(version)'), ('fit_text(name, two, yes)'), ('group_of(name, one, x)'), ('group_place(ARRAY[''1''], one)'), ('group_text(at)'), ('has_a_role(ARRAY[relation])'), ('group_plan(plan, ARRAY[''1''], ARRAY[plan], one)'), ('scan_result(scanned)'), ('html(name)'), ('html_bar(half)'),
 	('html_row(name, ARRAY[name], ARRAY[name])'), ('html_section(name, name, name, name)'), ('html_table(ARRAY[name], ARRAY[name], name)'), ('days_differ(ARRAY[at])'), ('html_day(at)'), ('svg_lines(name, ARRAY[name], half, half, name)'), ('wrapped(name, two)'), ('html_time(at)'), ('html_value(half, name)'),
 	('is_live_group(s, dc, sp, ds)'), ('joined_clusters(op, ARRAY[0, one, two, two])'), ('kernel_features(map, x)'), ('l2_distance(x, x)'), ('labelled_features(version)'),
-	('live_difference(s, s)'), ('live_tables(relation)'), ('means(s)'), ('model_encoder(rows_name)'), ('model_hint(name)'),
+	('live_difference(s, s)'), ('live_tables(relation)'), ('means(s)'), ('model_encoder(rows_name)'), ('missing_model_hint(name, ARRAY[rows_name], yes)'), ('model_hint(name)'),
 	('model_operator(name)'), ('model_spec(name)'), ('moments(s)'), ('moved_columns(ds, counts, counts, s, s, half, one, true)'), ('name_hint(name, ARRAY[rows_name], none)'),
 	('nearest(op, x, two)'), ('null_name(e, one)'), ('arc_in_words(e, one, 0, 1)'), ('cyclic_mean(e, one, center)'), ('nystroem(landmarks, kernel, two)'), ('rescaled_operator(op, center, scale, zeros, ones)'), ('option_help(trained)'),
 	('place_key(ctid)'), ('row_weight(half, name)'), ('polynomial_kernel(two, half, half)'), ('predict(name, x)'), ('predict(rows_name, r)'), ('predict(name, half, half, half)'),

@@ -31,6 +31,17 @@ refused('bob', "SELECT $_", '42704', "another role cannot read the model: $_")
 gives('bob', "SELECT count(*) FROM $_", '0', "another role does not see the model in $_")
 	for qw(models model_versions training_log drift_log model_clusters model_centroids own_models readable_models readable_versions readable_names);
 
+# The hint about models of other roles is there if there are any, whatever the name is: it does not
+# reveal names.
+refused('bob', "SELECT $_", qr/HINT:  To use a model of another role, ask its owner to call grant_model/, "a hint says that there are models of other roles: $_")
+	for "predict('m', $row)", "predict('nothing', $row)", "retrain('m')", "retrain('nothing')";
+for my $call ("predict('nothing', $row)", "retrain('nothing')")
+{
+	refused('alice', "SELECT $call", qr/HINT:  The view models lists the models that you may use/, "a role without hidden models has another hint: $call");
+	refused('alice', "SELECT drop_model('m'); SELECT $call", qr/HINT:  To make a model, call train/, "a hint where there are no models: $call");
+	gives('alice', "SELECT $train", 1, 'the model is made again');
+}
+
 # ---- changing ----
 refused('bob', "SELECT $_", '42704', "another role cannot change the model: $_")
 	for "retrain('m')", "retrain('m', sketch => sketch_agg(x, sketch_spec(3, 10, 1.0))) FROM points", "retrain_if_drifted('m')", "use_version('m', 1)", "drop_model('m')", "grant_model('m', 'bob')", "revoke_model('m', 'alice')", "name_cluster('m', 0, 'mine')", "name_cluster('m', 0, NULL)";

@@ -215,7 +215,12 @@ CREATE VIEW fastclust_internal.readable_models WITH (security_barrier) AS
 -- this view; use a lateral subquery instead.
 CREATE VIEW fastclust_internal.readable_versions WITH (security_barrier) AS
     SELECT v.* FROM readable_models m JOIN stored_versions v ON v.model_id = m.id;
-GRANT SELECT ON own_models, readable_models, readable_versions TO PUBLIC;
+-- One row: are there models that the current user may not read? It shows neither names nor numbers.
+CREATE VIEW fastclust_internal.hidden_models WITH (security_barrier) AS
+    SELECT EXISTS (SELECT FROM stored_models m
+                    WHERE NOT pg_has_role(COALESCE(m.owner_id, 10), 'USAGE')
+                      AND has_a_role(m.reader_ids) IS NOT TRUE) AS exist;
+GRANT SELECT ON own_models, readable_models, readable_versions, hidden_models TO PUBLIC;
 
 -- Returns the number of a version's training rows that belong to a cluster.
 CREATE FUNCTION fastclust_internal.clustered_rows(version stored_versions) RETURNS bigint
@@ -295,14 +300,22 @@ COMMENT ON FUNCTION fastclust.option_help IS
 CREATE FUNCTION fastclust_internal.name_hint(given text, names text[], what text) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_name_hint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- Returns the hint for an unknown model: the similar name among the models that the caller may
--- read, if there is one.
+-- Returns the hint for an unknown model: the similar name among those that the caller may read, if
+-- there is one. hidden: there are other models, which the caller may not read.
+CREATE FUNCTION fastclust_internal.missing_model_hint(model text, readable text[], hidden boolean)
+    RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
+    SELECT COALESCE(substring(name_hint(model, readable, '') FROM '^Perhaps you meant "[^"]*"[.]'),
+                    CASE WHEN hidden
+                             THEN 'To use a model of another role, ask its owner to call grant_model.'
+                         WHEN readable = '{}' THEN 'To make a model, call train.'
+                         ELSE 'The view models lists the models that you may use.' END)
+$$;
 CREATE FUNCTION fastclust_internal.model_hint(model text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
-    SELECT COALESCE(substring(name_hint(model,
-                                        ARRAY(SELECT m.model FROM readable_models m ORDER BY 1),
-                                        '') FROM '^Perhaps you meant "[^"]*"[.]'),
-                    'To use a model of another role, ask its owner to call grant_model.')
+    SELECT missing_model_hint(model, ARRAY(SELECT m.model FROM readable_models m ORDER BY 1),
+                              h.exist)
+      FROM hidden_models h
 $$;
 
 -- Returns the Citus group id of this node, 0 for the coordinator. Returns NULL if models are not

@@ -165,15 +165,13 @@ BEGIN
             HINT = 'Only the owner of a model and members of that role may change it.';
     END IF;
     RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
-        HINT = COALESCE(substring(
-                            name_hint(
-                                model_name,
-                                ARRAY(SELECT m.model
-                                        FROM stored_models m
-                                       WHERE is_member(caller, m.owner_id) OR is_reader(caller, m)
-                                       ORDER BY 1),
-                                '') FROM '^Perhaps you meant "[^"]*"[.]'),
-                        'To use a model of another role, ask its owner to call grant_model.');
+        HINT = (SELECT missing_model_hint(
+                           model_name,
+                           COALESCE(array_agg(q.model ORDER BY q.model) FILTER (WHERE q.readable), '{}'),
+                           bool_or(NOT q.readable))
+                  FROM (SELECT m.model, COALESCE(is_member(caller, m.owner_id)
+                                                 OR is_reader(caller, m), false) AS readable
+                          FROM stored_models m) q);
 END
 $$;
 

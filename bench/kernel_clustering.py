@@ -143,24 +143,43 @@ def mapped_samples(connection, args):
     tables.copy_rows(connection, 'points', x)
     cursor.execute('SELECT centroid FROM (SELECT kmeans_agg(x, 2) AS op FROM points) m, centroids(op)')
     centroids = np.array([row[0] for row in cursor.fetchall()])
-    panels = [('rows, and the centroids of k-means', x)]
+    panels = [('rows', x)]
     for name, call in (('exact', exact(2)), ("one pass, r' = 12", one_pass(2, 10, 0)),
                        ('Nyström, 20 columns', nystroem(2, 20, 3)), ('Nyström, 100 columns', nystroem(2, 100, 3))):
         panels.append((name, embed(cursor, call)))
-    shown = np.random.default_rng(0).choice(len(x), 700, replace=False)
-    figure, axes = plt.subplots(2, 3, figsize=(9, 6.4))
-    axes = axes.ravel()
-    axes[-1].set_visible(False)
-    for axis, (name, y) in zip(axes, panels):
-        for which, colour in ((0, BLUE), (1, '#c96a2b')):
+    with plt.rc_context(pictures.STYLE):
+        draw_rings(panels, classes, centroids, f'{args.docs}/kernel-rings.svg')
+
+
+def draw_rings(panels, classes, centroids, path):
+    """Draws the rows with their centroids, and the coordinates of the rows by each method on the
+    same scale."""
+    shown = np.random.default_rng(0).choice(len(classes), 700, replace=False)
+    figure = plt.figure(figsize=(pictures.WIDTH, 7.6))
+    grid = figure.add_gridspec(2, 4, height_ratios=(1, 1), hspace=.42, wspace=.12, left=.12, right=.985, bottom=.09, top=.94)
+    rows = figure.add_subplot(grid[0, :2])
+    methods = [figure.add_subplot(grid[1, i]) for i in range(4)]
+    for axis, (name, y) in zip((rows, *methods), panels):
+        for which, colour, label in ((0, BLUE, 'rows of the disc'), (1, pictures.ORANGE, 'rows of the ring')):
             some = shown[classes[shown] == which]
-            axis.plot(y[some, 0], y[some, 1], 'o', ms=2.2, mew=0, color=colour)
-        axis.set_title(name, fontsize=10)
+            axis.plot(y[some, 0], y[some, 1], 'o', ms=2.6, mew=0, color=colour, label=label)
+        axis.set_title(name.replace(', ', ',\n'))
         axis.set_aspect('equal')
-        axis.tick_params(labelsize=7)
-    axes[0].plot(centroids[:, 0], centroids[:, 1], 'x', color='black', ms=8, mew=2)
-    figure.tight_layout()
-    pictures.save(figure, f'{args.docs}/kernel-rings.svg')
+        axis.grid(False)
+        axis.spines[['top', 'right']].set_visible(True)
+    rows.plot(centroids[:, 0], centroids[:, 1], 'x', color='black', ms=10, mew=2.5, ls='', label='centroids of k-means')
+    rows.set_xlabel('column 1')
+    rows.set_ylabel('column 2')
+    rows.legend(loc='center left', bbox_to_anchor=(1.08, .5), markerscale=2)
+    for axis in methods:
+        axis.set_xlim(-.15, 1.3)
+        axis.set_ylim(-1.05, 1.15)
+        axis.set_xticks((0, 1))
+        axis.set_yticks((-1, 0, 1))
+        axis.set_xlabel('coordinate 1')
+        axis.tick_params(labelleft=axis is methods[0])
+    methods[0].set_ylabel('coordinate 2')
+    pictures.save(figure, path)
 
 
 def columns(connection, args):

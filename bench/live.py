@@ -8,9 +8,9 @@ tools/with-server.sh python3 bench/live.py --model [--rows 10000000] [--clusters
 Connects by PG* variables to a private server, whose processes are found through PGHOST. Rows have
 10 features and sketches 500 frequencies; the table has a primary key and a column that is not
 sketched. Figures are the minimum of interleaved rounds. "Excess" is the time that the live sketch
-adds, divided by the time of a serial sketch_agg over the rows that the statements wrote. --picture
-draws FILE from the figures, or from --csv FILE of an earlier run if --rows is 0. Good: figures
-within the bounds of the column "aim".
+adds, divided by the time of a serial sketch_agg over the rows that the statements wrote. --csv
+writes the figures, from which --picture draws FILE; pictures.py draws docs/live-cost.svg from
+bench/results/live.csv, the recorded run. Good: figures within the bounds of the column "aim".
 --model measures the time of drift and retrain of a live model without the decoding, and counts the
 scans of its table. Good: no scan.
 """
@@ -146,26 +146,11 @@ def show(result):
     print(f'a sketch: {1e6 * result[0][7]:.2f} microseconds a row')
 
 
-def draw(result, path):
-    import matplotlib
-    matplotlib.use('Agg')
-    import matplotlib.pyplot as plt
+def draw(source, path):
     import pictures
 
-    figure, axes = plt.subplots(1, 2, figsize=(8.5, 3), sharey=True)
-    place = np.arange(len(result))[::-1]
-    for axis, first, second, scale_by, label in ((axes[0], 1, 4, 1e6, 'microseconds of processor a row'), (axes[1], 3, 6, 1, 'bytes of WAL a row')):
-        axis.barh(place + .19, [row[first] * scale_by for row in result], .36, color='#999999', label='without')
-        axis.barh(place - .19, [row[second] * scale_by for row in result], .36, color='#1f5f8b', label='with a live sketch')
-        for i, row in enumerate(result):
-            axis.text(row[second] * scale_by, place[i] - .19, f' ×{row[second] / row[first]:.2f}', va='center', fontsize=9)
-        axis.set_xlabel(label)
-        axis.spines[['top', 'right']].set_visible(False)
-        axis.margins(x=.15)
-    axes[0].set_yticks(place, [CASES[row[0]] for row in result])
-    axes[0].legend(frameon=False, loc='lower left', bbox_to_anchor=(0, 1), ncols=2, fontsize=9)
-    figure.tight_layout()
-    pictures.save(figure, path)
+    with pictures.plt.rc_context(pictures.STYLE):
+        pictures.live_cost(source, path)
 
 
 MODEL = """
@@ -213,23 +198,21 @@ def main():
     parser.add_argument('--clusters', type=int, default=10)
     parser.add_argument('--picture')
     arguments = parser.parse_args()
-    if arguments.rows > 0:
-        connection = psycopg2.connect('')
-        connection.autocommit = True
-        connection.cursor().execute('CREATE EXTENSION IF NOT EXISTS fastclust')
-        if arguments.model:
-            measure_model(arguments.rows, arguments.clusters, arguments.rounds)
-            return
-        result = measure(arguments.rows, arguments.inserts, arguments.rounds)
-        if arguments.csv:
-            with open(arguments.csv, 'w', newline='') as file:
-                csv.writer(file).writerows([HEADER, *result])
-    else:
-        with open(arguments.csv, newline='') as file:
-            result = [(row[0], *map(float, row[1:])) for row in list(csv.reader(file))[1:]]
+    if arguments.picture and not arguments.csv:
+        parser.error('--picture needs --csv')
+    connection = psycopg2.connect('')
+    connection.autocommit = True
+    connection.cursor().execute('CREATE EXTENSION IF NOT EXISTS fastclust')
+    if arguments.model:
+        measure_model(arguments.rows, arguments.clusters, arguments.rounds)
+        return
+    result = measure(arguments.rows, arguments.inserts, arguments.rounds)
+    if arguments.csv:
+        with open(arguments.csv, 'w', newline='') as file:
+            csv.writer(file).writerows([HEADER, *result])
     show(result)
     if arguments.picture:
-        draw(result, arguments.picture)
+        draw(arguments.csv, arguments.picture)
 
 
 if __name__ == '__main__':

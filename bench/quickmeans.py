@@ -3,15 +3,17 @@ images.
 
 tools/with-server.sh bash -c 'psql -d postgres -c "CREATE EXTENSION fastclust" &&
 PGDATABASE=postgres python3 bench/quickmeans.py --data FOLDER --docs docs'
-quickmeans.py --data FOLDER [--docs DOCS] [--rows N]
+quickmeans.py --data FOLDER [--docs DOCS] [--rows N] [--csv CSV]
 
 FOLDER has a load.py whose mnist() returns (images, labels). Everything runs in the server of the
 PG* variables, which has the extension. All runs cluster MNIST with k = 30 from the same start
-(Giffon et al. 2019, Fig. 1). Writes quick-means-objective.svg and quick-means-centroids.svg in
-DOCS.
+(Giffon et al. 2019, Fig. 1). Writes the objectives to CSV, by default the recorded run in
+bench/results, and draws quick-means-objective.svg and quick-means-centroids.svg in DOCS.
+pictures.py draws the first one again without a run.
 Good: the objective approaches that of k-means, and never rises.
 """
 import argparse
+import csv
 import io
 import json
 import sys
@@ -23,18 +25,15 @@ import psycopg2
 matplotlib.use('Agg')
 import matplotlib.pyplot as plt
 
-plt.rcParams['svg.hashsalt'] = 'fastclust'
+import pictures
+
 K = 30
 ITERATIONS = 10
-# label, options, colour, line
-RUNS = [('sparsity 2', {'sparsity': 2}, '#d98032', ':'), ('sparsity 3', {'sparsity': 3}, '#5a9e5a', ':'), ('sparsity 5', {'sparsity': 5}, '#1f5f8b', ':'),
-        ('2 factors, sparsity 2', {'sparsity': 2, 'factors': 2, 'budget': 2427}, '#d98032', '-'),
-        ('2 factors, sparsity 3', {'sparsity': 3, 'factors': 2, 'budget': 3252}, '#5a9e5a', '-'),
-        ('2 factors, sparsity 5', {'sparsity': 5, 'factors': 2, 'budget': 4820}, '#1f5f8b', '-')]
-
-
-def save(figure, path):
-    figure.savefig(path, metadata={'Date': None})
+# label and options
+RUNS = [('4 factors, sparsity 2', {'sparsity': 2}), ('4 factors, sparsity 3', {'sparsity': 3}), ('4 factors, sparsity 5', {'sparsity': 5}),
+        ('2 factors, sparsity 2', {'sparsity': 2, 'factors': 2, 'budget': 2427}),
+        ('2 factors, sparsity 3', {'sparsity': 3, 'factors': 2, 'budget': 3252}),
+        ('2 factors, sparsity 5', {'sparsity': 5, 'factors': 2, 'budget': 4820})]
 
 
 def load_table(cursor, name, rows):
@@ -79,34 +78,30 @@ def qkmeans_from(cursor, k, options):
     return cursor.fetchall()
 
 
-def objectives(cursor, images, docs):
+def objectives(cursor, images, docs, results):
     rng = np.random.default_rng(0)
     start = images[rng.choice(len(images), K, replace=False)].astype(float)
     base, plain = kmeans(cursor, start)
-    figure, axis = plt.subplots(figsize=(8, 4.2))
-    axis.plot(range(ITERATIONS + 1), base, color='black', label=f'k-means, {plain.size} values')
-    pictures = [('k-means', plain)]
+    recorded = [('k-means', plain.size, i, sse) for i, sse in enumerate(base)]
+    images_of = [('k-means', plain)]
     print(f'| {len(images)} images, k = {K} | values | objective / k-means | means of its labels / k-means |\n| --- | --- | --- | --- |')
-    for label, options, colour, line in RUNS:
+    for label, options in RUNS:
         steps = qkmeans(cursor, start, options)
         rises = [b[1] / a[1] - 1 for a, b in zip(steps, steps[1:])]
         if max(rises) > 1e-6:
             sys.exit(f'{label}: the objective rose by {max(rises)}')
-        axis.plot([s[0] for s in steps], [s[1] for s in steps], color=colour, linestyle=line, label=f'{label}, {steps[-1][3]}')
-        pictures.append((label, centroids(cursor, steps[-1][5])))
+        recorded += [(label, steps[-1][3], s[0], s[1]) for s in steps]
+        images_of.append((label, centroids(cursor, steps[-1][5])))
         print(f'| {label} | {steps[-1][3]} | {steps[-1][1] / base[-1]:.3f} | {steps[-1][2] / base[-1]:.3f} |', flush=True)
-    axis.set_ylim(base[-1] * 0.97, base[-1] * 1.35)
-    axis.set_xlabel('iterations')
-    axis.set_ylabel('sum of squared distances')
-    axis.legend(frameon=False, fontsize=8)
-    axis.spines[['top', 'right']].set_visible(False)
-    figure.tight_layout()
-    save(figure, f'{docs}/quick-means-objective.svg')
-    show_centroids(pictures, docs)
+    with open(results, 'w', newline='') as file:
+        csv.writer(file, lineterminator='\n').writerows([('run', 'values', 'iteration', 'objective'), *recorded])
+    with plt.rc_context(pictures.STYLE):
+        pictures.quick_means(results, docs)
+    show_centroids(images_of, docs)
 
 
-def show_centroids(pictures, docs):
-    chosen = [p for p in pictures if p[0] in ('k-means', 'sparsity 2', 'sparsity 5', '2 factors, sparsity 2')]
+def show_centroids(images_of, docs):
+    chosen = [p for p in images_of if p[0] in ('k-means', '4 factors, sparsity 2', '4 factors, sparsity 5', '2 factors, sparsity 2')]
     figure, axes = plt.subplots(len(chosen), 1, figsize=(9, 1.35 * len(chosen)))
     for axis, (label, rows) in zip(axes, chosen):
         mosaic = np.hstack([r.reshape(28, 28) for r in rows[:15]])
@@ -116,7 +111,7 @@ def show_centroids(pictures, docs):
         axis.set_xticks([])
         axis.set_yticks([])
     figure.tight_layout()
-    save(figure, f'{docs}/quick-means-centroids.svg')
+    pictures.save(figure, f'{docs}/quick-means-centroids.svg')
 
 
 def main():
@@ -124,6 +119,7 @@ def main():
     parser.add_argument('--data', required=True)
     parser.add_argument('--docs', default='docs')
     parser.add_argument('--rows', type=int, default=60000)
+    parser.add_argument('--csv', default=f'{pictures.RESULTS}/quick_means_objective.csv')
     arguments = parser.parse_args()
     connection = psycopg2.connect('')
     connection.autocommit = True
@@ -132,7 +128,7 @@ def main():
     import load
     images = load.mnist()[0][:arguments.rows]
     load_table(cursor, 'images', images)
-    objectives(cursor, images, arguments.docs)
+    objectives(cursor, images, arguments.docs, arguments.csv)
 
 
 if __name__ == '__main__':

@@ -1,11 +1,12 @@
 #!/bin/bash
-# report_picture.sh OUT.png: makes a picture of a report as a browser shows it.
+# report_picture.sh WIDE.png NARROW.png: makes pictures of a report as a browser shows it, on a desk
+# and on a phone.
 #
-#     tools/with-server.sh bench/report_picture.sh docs/report.png
+#     tools/with-server.sh bench/report_picture.sh docs/report.png docs/report-phone.png
 #
 # Needs chromium, and pngquant to make the picture small.
 set -eu
-picture=${1:?}
+wide=${1:?} narrow=${2:?}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 psql -qX -v ON_ERROR_STOP=1 >/dev/null <<'SQL'
@@ -26,6 +27,14 @@ SELECT name_cluster('customers', c.cluster, n.name)
   JOIN unnest('{Students,Families,Savers,Regulars,Collectors}'::text[]) WITH ORDINALITY n(name, i) USING (i);
 SQL
 psql -AtqX -c "SELECT fastclust.report('customers')" >"$folder/report.html"
-chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$folder/profile" --blink-settings=preferredColorScheme=1 \
-	--force-device-scale-factor=2 --window-size=720,1020 --screenshot="$folder/report.png" "file://$folder/report.html" 2>/dev/null
-pngquant --force --output "$picture" 32 "$folder/report.png"
+
+# shot PICTURE WIDTH HEIGHT: a picture of the beginning of the page, in two pixels a CSS pixel.
+shot()
+{
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$folder/profile" --blink-settings=preferredColorScheme=1 \
+		--force-device-scale-factor=2 --window-size="$2,$3" --screenshot="$folder/report.png" "file://$folder/report.html" 2>/dev/null
+	pngquant --force --output "$1" 32 "$folder/report.png"
+}
+
+shot "$wide" 720 1045
+shot "$narrow" 390 1120

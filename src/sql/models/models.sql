@@ -300,8 +300,8 @@ COMMENT ON FUNCTION fastclust.option_help IS
 CREATE FUNCTION fastclust_internal.name_hint(given text, names text[], what text) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_name_hint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- Returns the hint for an unknown model: the similar name among those that the caller may read, if
--- there is one. hidden: there are other models, which the caller may not read.
+-- Returns the hint for an unknown model: the similar name among the readable ones, if there is one.
+-- hidden: there are other models, which the caller may not read.
 CREATE FUNCTION fastclust_internal.missing_model_hint(model text, readable text[], hidden boolean)
     RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$

@@ -88,9 +88,10 @@ figcaption { margin-top: 10px; max-width: 74ch; }
 .rules b { font-weight: 600; } .rules p { margin: 2px 0 0; } .rules .note { margin: 0; font-size: 13px; }
 details { margin-top: 10px; } summary { color: var(--accent); cursor: pointer; }
 footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule); }
+@media (max-width: 860px) { .chart.wide { display: none; } .chart.narrow { display: block; max-width: 480px; } }
 @media (max-width: 700px) {
   .page { padding: 24px 16px 40px; } h1 { font-size: 27px; } .lead { font-size: 16px; }
-  .chart.wide { display: none; } .chart.narrow { display: block; } .legend i { width: 18px; }
+  .legend i { width: 18px; }
   .scroll table:not(.heat), .scroll table:not(.heat) tbody { display: block; } .scroll table:not(.heat) thead { display: none; }
   table:not(.heat) tr { display: flex; flex-wrap: wrap; gap: 1px 16px; padding: 9px 0; border-top: 1px solid var(--rule); }
   table:not(.heat) td { padding: 0; border: 0; text-align: left; } table:not(.heat) td:empty { display: none; }

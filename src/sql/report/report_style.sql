@@ -88,7 +88,7 @@ figcaption { margin-top: 10px; max-width: 74ch; }
 .rules b { font-weight: 600; } .rules p { margin: 2px 0 0; } .rules .note { margin: 0; font-size: 13px; }
 details { margin-top: 10px; } summary { color: var(--accent); cursor: pointer; }
 footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule); }
-@media (max-width: 860px) { .chart.wide { display: none; } .chart.narrow { display: block; max-width: 480px; } }
+@media (max-width: 860px) { th, th.n { white-space: normal; } .who { min-width: 150px; } .wide-bar { width: 20%; } .chart.wide { display: none; } .chart.narrow { display: block; max-width: 480px; } }
 @media (max-width: 700px) {
   .page { padding: 24px 16px 40px; } h1 { font-size: 27px; } .lead { font-size: 16px; }
   .legend i { width: 18px; }
@@ -113,7 +113,7 @@ footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule);
   .details { grid-template-columns: 1fr; gap: 0; } .details dd { margin-bottom: 8px; }
   .heat tbody th { max-width: 128px; font-size: 12.5px; } td { padding-right: 8px; } }
 @media print { :root { color-scheme: light; --page: #ffffff; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  .page { max-width: none; padding: 0; } section, tr, figure { break-inside: avoid; } .scroll { overflow: visible; } .story { break-after: avoid; } th { white-space: normal; } }
+  .page { max-width: none; padding: 0; } .chart.narrow { max-width: 400px; } section, tr, figure { break-inside: avoid; } .scroll { overflow: visible; } .story { break-after: avoid; } th { white-space: normal; } }
 '$$;
 
 -- ---- values ----

@@ -207,7 +207,7 @@ like(said("ALTER TABLE log ALTER x TYPE double precision[] USING x || '{}'; SELE
 # ---- without the module's file, only followed tables are blocked, until DROP EXTENSION ----
 $server->query(q{UPDATE pg_proc SET probin = '$libdir/gone' WHERE probin = '$libdir/fastclust'});
 is(said('CREATE TABLE beside (i integer, p integer) PARTITION BY LIST (p); CREATE TABLE beside_1 PARTITION OF beside DEFAULT; ALTER TABLE beside ALTER i TYPE bigint; DROP TABLE beside'), '', 'without the module, DDL on tables that are not followed works');
-like(said("SET client_min_messages = error; $_"), qr/^ERROR:  could not access file "\$libdir\/gone"/, "without the module it is an error: $_") for 'ALTER TABLE log ADD more integer', 'CREATE TABLE log_9 PARTITION OF log FOR VALUES FROM (-20) TO (-10)', "INSERT INTO log VALUES (60000, '{1,1}', 'even')";
+like(said("SET client_min_messages = error; $_"), qr/^ERROR:  could not access file "(?:\$libdir\/)?gone"/, "without the module it is an error: $_") for 'ALTER TABLE log ADD more integer', 'CREATE TABLE log_9 PARTITION OF log FOR VALUES FROM (-20) TO (-10)', "INSERT INTO log VALUES (60000, '{1,1}', 'even')";
 is(said("SET client_min_messages = error; DROP EXTENSION fastclust CASCADE; ALTER TABLE log ADD more integer; INSERT INTO log VALUES (60000, '{1,1}', 'even')"), '', 'after DROP EXTENSION the table is free');
 
 done_testing();

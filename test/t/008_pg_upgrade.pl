@@ -32,7 +32,8 @@ $ENV{PG_CONFIG} = $new_config;
 my $new = bless {owner => $$}, 'FastclustTest';
 $new->make_directory;
 # Servers since 18 have checksums by default, and pg_upgrade needs both servers to agree.
-local $ENV{INITDB_OPTIONS} = `"$new_config" --version` =~ /^PostgreSQL (\d+)/ && $1 >= 18 ? '--no-data-checksums' : '';
+sub major { my ($config) = @_; return `"$config" --version` =~ /^PostgreSQL (\d+)/ ? $1 : 0; }
+local $ENV{INITDB_OPTIONS} = major($new_config) >= 18 && major($old_config) < 18 ? '--no-data-checksums' : '';
 $new->server('create');
 my $words = as_server_user($new->{directory}, bindir($new_config) . '/pg_upgrade', '-b', bindir($old_config), '-B', bindir($new_config),
 	'-d', "$old->{directory}/data", '-D', "$new->{directory}/data", '-U', 'postgres', '-s', $new->{directory});

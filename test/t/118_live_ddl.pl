@@ -129,13 +129,14 @@ my %ddl = (
 		'ALTER TABLE plain RENAME TO plain_2; UPDATE plain_2 SET d = 3 WHERE id % 8 = 0; ALTER TABLE plain_2 RENAME TO plain', 'SET session_replication_role = replica; DELETE FROM plain WHERE id % 11 = 3; UPDATE plain SET d = 2 WHERE id % 13 = 3',
 		'ALTER TABLE plain ALTER d SET DEFAULT 3, ALTER note SET STORAGE plain', 'CLUSTER plain USING plain_pkey', 'DROP TABLE plain', 'CREATE INDEX ON plain (a); ALTER TABLE plain SET (fillfactor = 50)',
 		$version >= 170000 ? 'ALTER TABLE plain ALTER e SET EXPRESSION AS (id * 3.0)' : (),
+		$version >= 190000 ? ('REPACK plain', 'REPACK (CONCURRENTLY) plain', 'REPACK (CONCURRENTLY) plain USING INDEX plain_pkey') : (),
 	],
 	log => [
 		'CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM (1000) TO (1100); INSERT INTO log VALUES (1001, \'shop 1\', \'{1,1}\')', 'CREATE TABLE log_3 (x float8[], gone integer, id integer, shop text); ALTER TABLE log_3 DROP gone; INSERT INTO log_3 SELECT ARRAY[i, 3], i, \'shop 2\' FROM generate_series(2000, 2050) i',
 		'ALTER TABLE log ATTACH PARTITION log_2 FOR VALUES FROM (1000) TO (1100)', 'ALTER TABLE log ATTACH PARTITION log_3 FOR VALUES FROM (2000) TO (2100)', 'ALTER TABLE log DETACH PARTITION log_2', 'ALTER TABLE log DETACH PARTITION log_3', 'ALTER TABLE log DETACH PARTITION log_1',
 		'ALTER TABLE log ATTACH PARTITION log_1 FOR VALUES FROM (0) TO (100)', 'DROP TABLE log_2', 'DROP TABLE log_3', 'TRUNCATE log_1', 'TRUNCATE log', 'ALTER TABLE log RENAME x TO y; ALTER TABLE log RENAME y TO x', 'ALTER TABLE log ALTER x TYPE float8[] USING x || \'{}\'', 'ALTER TABLE log ALTER x TYPE real[]',
 		'ALTER TABLE log ADD n integer; ALTER TABLE log DROP n', 'ALTER TABLE log_1 DISABLE TRIGGER USER', 'ALTER TABLE log_1 RENAME TO log_0; ALTER TABLE log_0 RENAME TO log_1', 'INSERT INTO log_2 VALUES (1005, \'shop 1\', \'{2,2}\')', 'DELETE FROM log_3 WHERE id % 3 = 0',
-		'ALTER TABLE log_4 SET UNLOGGED', 'DROP TABLE log', 'VACUUM FULL log_1', 'BEGIN ISOLATION LEVEL REPEATABLE READ; CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM (1000) TO (1100); COMMIT',
+		'ALTER TABLE log_4 SET UNLOGGED', 'DROP TABLE log', 'VACUUM FULL log_1', $version >= 190000 ? 'REPACK log' : (), 'BEGIN ISOLATION LEVEL REPEATABLE READ; CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM (1000) TO (1100); COMMIT',
 	],
 	old => [
 		'CREATE TABLE child_2 (x float8[], id integer); INSERT INTO child_2 SELECT ARRAY[i, 4], i FROM generate_series(1, 30) i', 'ALTER TABLE child_2 INHERIT old', 'ALTER TABLE child_2 NO INHERIT old', 'ALTER TABLE child_1 NO INHERIT old', 'ALTER TABLE child_1 INHERIT old', 'DROP TABLE child_2',
@@ -149,10 +150,10 @@ sub step
 {
 	my ($table) = @_;
 	my $sql = any(@{$ddl{$table}});
-	my $wrapped = $sql =~ /VACUUM|BEGIN|ADD VALUE|CLUSTER/ ? 0 : rand;
+	my $wrapped = $sql =~ /VACUUM|BEGIN|ADD VALUE|CLUSTER|REPACK/ ? 0 : rand;
 
 	return "BEGIN; $sql; " . any('COMMIT', 'ROLLBACK') if $wrapped > 0.85;
-	return "BEGIN; SAVEPOINT s; $sql; ROLLBACK TO s; " . any(@{$ddl{$table}}) =~ s/BEGIN.*|VACUUM.*|CLUSTER.*|ALTER TYPE.*//r . '; COMMIT' if $wrapped > 0.75;
+	return "BEGIN; SAVEPOINT s; $sql; ROLLBACK TO s; " . any(@{$ddl{$table}}) =~ s/BEGIN.*|VACUUM.*|CLUSTER.*|REPACK.*|ALTER TYPE.*//r . '; COMMIT' if $wrapped > 0.75;
 	return $sql;
 }
 

@@ -88,6 +88,9 @@ CREATE TABLE fastclust_internal.live_bases (
     -- counts of the rows for drift; NULL if the live sketch has no drift_spec
     counts drift_counts,
     PRIMARY KEY (live_id, leaf, group_value, bucket));
+-- REPACK (CONCURRENTLY) of PostgreSQL 19 hides all rows of a table from older snapshots, so that a
+-- reader or a fold would miss the bases. It rejects tables with this replica identity.
+ALTER TABLE live_bases REPLICA IDENTITY FULL;
 
 -- Changes by statements since the last fold.
 CREATE TABLE fastclust_internal.live_deltas (

@@ -5,8 +5,10 @@
 # Servers of the folder are copied and stay unchanged; Debian's, or the one of PG_CONFIG, gets the
 # module. pg_upgrade is tested from each server, and from older releases of Debian's in
 # FOLDER/from-NAME (tools/old-server.sh), to the newest.
+# FOLDER/chroot-NN, a Debian root with PostgreSQL NN, is tested inside (tools/chroot.sh, as root).
 # VERSIONS: versions to test, such as "13 18" (default all); COMPILERS (gcc clang); STAGES (regress
-# tap); TAP_COMPILER (gcc): the compiler whose module runs TAP.
+# tap upgrade); TAP_COMPILER (gcc) and TAP_VERSIONS (all): the compiler and servers that run TAP.
+# UPGRADE_FROM: more pg_config of older servers in the folder, for pg_upgrade alone.
 # MISSING=build: builds the versions that the folder lacks, from SERVER_SOURCES (build-postgres.sh
 # VERSION PREFIX).
 set -u
@@ -15,7 +17,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 . tools/common.sh
 make=${MAKE:-make}
 folder=${1:-${SERVERS:-/var/cache/fastclust}}
-stages=" ${STAGES-regress tap} "
+stages=" ${STAGES-regress tap upgrade} "
 logs=${LOGS:-$PWD/build/matrix}
 jobs=$(nproc 2>/dev/null || echo 1)
 work=$(mktemp -d /tmp/fastclust-matrix.XXXXXX)
@@ -59,6 +61,15 @@ servers()
 		[ -x "$candidate" ] || continue
 		major=$(major_of "$candidate")
 		[ "$major" = "$own" ] || echo "$candidate"
+	done
+}
+
+# Prints the versions that no server here has: they are tested in a root, or skipped.
+rooted()
+{
+	local version
+	for version in ${VERSIONS:-$(ls -d "$folder"/chroot-* 2>/dev/null | sed 's/.*-//')}; do
+		servers | while read -r candidate; do major_of "$candidate"; done | grep -qx "$version" || echo "$version"
 	done
 }
 
@@ -114,6 +125,12 @@ stage()
 	fi
 }
 
+runs_tap()
+{
+	case $stages$compiler in *" tap "*${TAP_COMPILER:-gcc}) ;; *) return 1 ;; esac
+	[ -z "${TAP_VERSIONS:-}" ] || grep -qw "$(major_of "$pg_config")" <<<"$TAP_VERSIONS"
+}
+
 try()
 {
 	local row cells
@@ -122,7 +139,7 @@ try()
 	if stage build; then
 		case " ${installed[*]-} " in *" $pg_config "*) ;; *) installed+=("$pg_config") ;; esac
 		case $stages in *" regress "*) stage regress ;; *) cells+=" – |" ;; esac
-		case $stages$compiler in *" tap "*${TAP_COMPILER:-gcc}) stage tap ;; *) cells+=" – |" ;; esac
+		if runs_tap; then stage tap; else cells+=" – |"; fi
 	else
 		cells+=" – | – |"
 	fi
@@ -132,6 +149,7 @@ try()
 mkdir -p "$logs"
 build_missing || { echo "not ok matrix: a server does not build"; exit 1; }
 tools/sources.sh "$work/source"
+roots=$(rooted)
 for candidate in $(servers); do
 	major=$(major_of "$candidate")
 	[ -z "${VERSIONS:-}" ] || grep -qw "$major" <<<"$VERSIONS" || continue
@@ -151,7 +169,7 @@ done
 install_old_servers()
 {
 	local pg_config row compiler=gcc cells candidate
-	for candidate in "$folder"/from-*/usr/lib/postgresql/*/bin/pg_config; do
+	for candidate in "$folder"/from-*/usr/lib/postgresql/*/bin/pg_config ${UPGRADE_FROM:-}; do
 		[ -x "$candidate" ] && no_newer "$newest" "$candidate" || continue
 		pg_config=$(private_copy "$candidate")
 		row=from-$(version_of "$pg_config")
@@ -174,7 +192,27 @@ upgrades()
 		[ "$old" = "$newest" ] || stage upgrade
 	done
 }
-case "$stages" in *" tap "*) upgrades ;; esac
+case "$stages" in *" upgrade "*) upgrades ;; esac
+
+# ---- servers in a Debian root of their own ----
+
+inside()
+{
+	local old
+	old=$(cd "$folder" 2>/dev/null && for old in postgresql-*/bin/pg_config; do [ ! -x "$old" ] || echo "/servers/$old"; done)
+	FOLDER=$folder LOGS=$logs tools/chroot.sh "$1" env VERSIONS="$1" LOGS="/logs/chroot-$1" \
+		UPGRADE_FROM="$(echo $old)" tools/matrix.sh /servers
+}
+
+for version in $roots; do
+	mkdir -p "$logs/chroot-$version"
+	rm -f "$logs/chroot-$version/table.md"
+	inside "$version" | sed -u -e '/^|/d' -e "s|/logs/|$logs/|"
+	case ${PIPESTATUS[0]} in 0 | 77) ;; *) failed=1 ;; esac
+	if [ -e "$logs/chroot-$version/table.md" ]; then
+		while read -r cells; do rows+=("$cells"); done < <(tail -n +3 "$logs/chroot-$version/table.md")
+	fi
+done
 [ ${#rows[@]} -gt 0 ] || { echo "skip matrix: no server in $folder"; exit 0; }
 printf '%s\n' "| PostgreSQL | compiler | build | regress | TAP |" "| --- | --- | --- | --- | --- |" "${rows[@]}" | tee "$logs/table.md"
 exit $failed

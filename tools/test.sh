@@ -3,7 +3,7 @@
 # census, pg_regress and TAP with private servers, demo. Prints "N passed, N failed" as the last
 # line. Used by `make test`.
 # FUZZ_SECONDS: if set, also fuzzes each reader of stored bytes for this time.
-# MATRIX (empty): versions such as "13 18". If set, also runs lint, pg_regress on these servers
+# MATRIX (empty): versions such as "13 19". If set, also runs lint, pg_regress on these servers
 # (tools/matrix.sh), and unit tests with other kernels of OpenBLAS.
 # RANDOM_CALLS: if set, also runs pg_regress under the sanitizers, and this number of random calls.
 set -u
@@ -63,7 +63,9 @@ if [ -n "${MATRIX:-}" ]; then
 	# Only unit tests of matrix products and eigenvectors; `make core-types` runs all.
 	stage core-types "$make" -s core-types CORE_TYPES="Haswell Sandybridge" \
 		CORE_TYPE_UNITS="test_spec_of_sample test_kernel_projection test_kernel_map test_dense test_plane test_decoders"
-	stage matrix env VERSIONS="$MATRIX" COMPILERS=gcc STAGES=regress MISSING=build tools/matrix.sh
+	# On 19, also the tests of live sketches beside its new commands.
+	stage matrix env VERSIONS="$MATRIX" COMPILERS=gcc STAGES="regress tap" TAP_VERSIONS=19 \
+		PROVE_TESTS="test/t/118_live_ddl.pl test/t/124_live_isolation.pl" PROVE_FLAGS="-j$jobs" MISSING=build tools/matrix.sh
 fi
 if [ -n "${RANDOM_CALLS:-}" ]; then
 	stage sanitized tools/sanitized.sh run "$make" -s regress

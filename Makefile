@@ -72,7 +72,9 @@ REGRESS_OPTS = --load-extension=fastclust --launcher=$(abspath $(ROOT)test/psql.
 REGRESS     = $(patsubst sql/%.sql,%,$(call sources,sql/*.sql))
 
 PG_CPPFLAGS = -I$(ROOT)src/core -I$(ROOT)src $(DEPENDENCIES) -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
-PG_CFLAGS   = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+# Headers of servers before 16 declare functions without the types of their arguments. C23, the
+# default of gcc since 15, reads such a declaration as one of a function without arguments.
+PG_CFLAGS   = -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(CLANG_WARN) $(if $(WERROR),-Werror) $(OPTFLAGS)
 # Servers built with gcc pass its flags to every compiler, and their headers use its attributes.
 CLANG_WARN  = $(if $(findstring clang,$(shell $(CC) --version)),-Wno-unknown-warning-option -Wno-ignored-optimization-argument \

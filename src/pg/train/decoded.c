@@ -202,7 +202,8 @@ set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 
 static Datum
 decoded_group(const training *t, Size k, const char *group,
-			  const fc_sketch *sketch, const void *counts, const void *drift_spec, const stored_version *old)
+			  const fc_sketch *sketch, const void *counts, const void *drift_spec,
+			  const stored_version *old)
 {
 	TimestampTz begun = GetCurrentTimestamp();
 	bool		fresh = t->options->fresh;

@@ -70,7 +70,7 @@ CREATE FUNCTION fastclust_internal.report_story(stored stored_models, group_valu
                                format('Since version %s of %s ', b.version,
                                       CASE WHEN b.trained_at::date = now.trained_at::date
                                                THEN html_time(b.trained_at)
-                                           ELSE html_day(b.trained_at) END),
+                                           ELSE html_time(b.trained_at, true) END),
                                CASE WHEN now.n = b.n THEN 'the number of rows is the same'
                                     ELSE format(
                                              'there are %s rows %s',
@@ -247,7 +247,7 @@ BEGIN
                                         ''),
                                        ('version', 'Version', html_value(line.version, 'count'),
                                         ''),
-                                       ('trained', 'Trained', html_day(line.trained_at),
+                                       ('trained', 'Trained', html_time(line.trained_at, true),
                                         'word')) u(id, name, value, class)) f),
                E'</dl>\n',
                CASE WHEN overview THEN report_groups(stored)

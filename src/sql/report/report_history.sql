@@ -71,8 +71,7 @@ CREATE FUNCTION fastclust_internal.report_versions(lines version_line[]) RETURNS
                            html_row(
                                format('version-%s', l.version), c.classes,
                                ARRAY[l.version::text,
-                                     CASE WHEN c.by_day THEN html_day(l.trained_at)
-                                          ELSE html_time(l.trained_at) END,
+                                     html_time(l.trained_at, c.by_day),
                                      html(l.trained_by),
                                      html(l.method), html_value(l.clusters, 'count'),
                                      html_value(l.n, 'count'), html_value(l.objective, 'number'),
@@ -212,8 +211,7 @@ BEGIN
                                    html_row(
                                        format('check-%s', c.id), classes,
                                        ARRAY[
-                                           CASE WHEN by_day THEN html_day(c.checked_at)
-                                                ELSE html_time(c.checked_at) END,
+                                           html_time(c.checked_at, by_day),
                                            c.version::text,
                                            html_value(c.n, 'count'), html_value(c.effect, 'number'),
                                            html_value(c.p_value, 'number'), html(c.verdict),

@@ -153,20 +153,14 @@ CREATE FUNCTION fastclust_internal.html_value(x double precision, kind text) RET
                                        html(shown_value(x, kind, false)), ' ', '&nbsp;') END) END
 $$;
 
-CREATE FUNCTION fastclust_internal.html_time(at timestamptz) RETURNS text
+CREATE FUNCTION fastclust_internal.html_time(at timestamptz, by_day boolean DEFAULT false)
+    RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN at IS NULL THEN '&ndash;'
                 ELSE format('<time datetime="%s">%s</time>',
                             to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
-                            to_char(at, 'YYYY-MM-DD HH24:MI')) END
-$$;
-
-CREATE FUNCTION fastclust_internal.html_day(at timestamptz) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN at IS NULL THEN '&ndash;'
-                ELSE format('<time datetime="%s">%s</time>',
-                            to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
-                            to_char(at, 'YYYY-MM-DD')) END
+                            to_char(at, CASE WHEN by_day THEN 'YYYY-MM-DD'
+                                             ELSE 'YYYY-MM-DD HH24:MI' END)) END
 $$;
 
 -- Returns true if no two of these times are on the same day, so that their dates distinguish them.

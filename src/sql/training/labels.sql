@@ -114,6 +114,16 @@ CREATE FUNCTION fastclust_internal.label_problem(follower label_tables, target r
                 ELSE owner_problem(target, follower.target_owner) END
 $$;
 
+-- Warns that a label table could not be updated, with the way to update it by hand.
+CREATE FUNCTION fastclust_internal.warn_not_updated(message text) RETURNS void
+    LANGUAGE plpgsql STRICT SET search_path FROM CURRENT AS $$
+BEGIN
+    RAISE WARNING USING
+        MESSAGE = $1,
+        HINT = 'Write the labels again by write_labels with the option "replace"; with "follow": false, they are no longer updated.';
+END
+$$;
+
 -- Updates the label tables of a model to its current version: updates labels that changed, adds
 -- labels of new rows, and removes labels of deleted rows. The function runs with the rights of the
 -- caller, so the tables must have been written by the caller or by a superuser. If a table cannot
@@ -187,10 +197,9 @@ BEGIN
             WHEN transaction_rollback THEN
                 RAISE;
             WHEN OTHERS THEN
-                RAISE WARNING USING
-                    MESSAGE = format('labels in %s could not be updated to the current version of model "%s": %s',
-                                     follower.target, stored.model, SQLERRM),
-                    HINT = 'Write the labels again by write_labels with the option "replace"; with "follow": false, they are no longer updated.';
+                PERFORM warn_not_updated(
+                    format('labels in %s could not be updated to the current version of model "%s": %s',
+                           follower.target, stored.model, SQLERRM));
         END;
     END LOOP;
 END
@@ -237,10 +246,9 @@ BEGIN
             WHEN transaction_rollback THEN
                 RAISE;
             WHEN OTHERS THEN
-                RAISE WARNING USING
-                    MESSAGE = format('names in %s could not be updated to those of model "%s": %s',
-                                     follower.target, stored.model, SQLERRM),
-                    HINT = 'Write the labels again by write_labels with the option "replace"; with "follow": false, they are no longer updated.';
+                PERFORM warn_not_updated(
+                    format('names in %s could not be updated to those of model "%s": %s',
+                           follower.target, stored.model, SQLERRM));
         END;
     END LOOP;
 END

@@ -105,7 +105,7 @@ inside_readme()
 	}
 	local lines
 	echo 'APT::Get::Assume-Yes "true";' >/etc/apt/apt.conf.d/90yes
-	mapfile -t lines < <(sed -n '/^## Install/,/^## Why/p' README.md | sed -n '/^```$/,/^```$/p' | grep -v '^```$')
+	mapfile -t lines < <(sed -n '/^## Install/,/^## Why/p' README.md | awk '/^```$/ { blocks++; next } blocks == 1')
 	sed -n '/^```sql/,/^```/p' README.md | sed '/^```$/q' | grep -v '^```' >/tmp/first.sql
 	for line in "${lines[@]::${#lines[@]}-1}"; do
 		eval "$line"

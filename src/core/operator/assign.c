@@ -924,6 +924,13 @@ fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,
 
 /* ---- sparse rows ---- */
 
+/*
+ * Minimum of a squared distance, relative to the row's squared length, that is
+ * taken from scores. Below it, more than three of 16 digits cancel. A smaller
+ * one saves distances of rows close to a centroid, and loses digits. A guess.
+ */
+#define MIN_DISTANCE_OF_SCORES	1e-3
+
 double
 fc_columns_distance(const fc_operator *op, const fc_sparse_row *x,
 					const double *scores, size_t j)
@@ -936,7 +943,7 @@ fc_columns_distance(const fc_operator *op, const fc_sparse_row *x,
 	distance = square + 2.0 * scores[j];
 	return op->offset == NULL && op->metric != FC_INNER_PRODUCT &&
 		fc_operator_is_codebook(op) && op->exact.values == NULL &&
-		distance > 1e-3 * square
+		distance > MIN_DISTANCE_OF_SCORES * square
 		? distance
 		: NAN;
 }

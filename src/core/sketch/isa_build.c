@@ -395,7 +395,7 @@ accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows,
 INLINE vfloat
 half_signs(int half)
 {
-	vfloat		signs;
+	vfloat		signs = {0};
 
 	for (int l = 0; l < LANES; l++)
 		signs[l] = (l & half) != 0 ? -1.0f : 1.0f;

@@ -6,7 +6,7 @@
 # BENCH_ONLY="speed quality" runs only these parts of
 #   speed quality kernels assignment pictures        the default
 #   decoders training factors iterations rows neighbours nystroem models defaults drift kmeans
-#   number rules density peers                       the longer ones
+#   number rules density weights peers             the longer ones
 # The head of bench/PART.py says what a part measures; for the parts papers and regressions see
 # bench/papers.sh and bench/regressions.sh.
 # Variables: BENCH_SEEDS (10), BENCH_OPTIONS (options of papers, regressions and peers), BENCH_OUT (build/bench)
@@ -90,6 +90,7 @@ part()
 		density) $python bench/density.py "${with_data[@]}" --csv "$out/density.csv" ;;
 		rules) $python bench/rules.py "${with_data[@]}" ;;
 		defaults) $python bench/defaults.py --rows 100000 --methods auto --out "$out/defaults" "${with_data[@]}" ;;
+		weights) $python bench/weights.py "${with_data[@]}" ;;
 		kmeans) nice $python bench/kmeans.py "$out/kmeans" "${with_data[@]}" --csv "$out/kmeans.csv" ;;
 		drift) $python bench/drift.py --workers 2 "${with_data[@]}" --csv "$out/drift.csv" ;;
 		*) echo "bench: no part $1" >&2; exit 1 ;;

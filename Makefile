@@ -349,7 +349,7 @@ docs-outputs: all
 demo:
 	@demo/demo.sh
 
-# freeze: at a release, store the SQL script of this version in test/upgrade for the upgrade test.
+# freeze: at a release, keep its script, functions and a dump for the upgrade tests.
 freeze:
 	@tools/freeze.sh
 

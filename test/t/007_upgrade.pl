@@ -1,16 +1,15 @@
 # Every released version upgrades to this one, and this one to a made-up next version: the catalog
-# is then that of a fresh installation, and values of every kind are unchanged. test/upgrade has
-# the scripts of released versions (see make freeze). Differences planted into the script of this
-# version check that the comparison sees them.
+# is then that of a fresh installation, and values of every kind are unchanged. This module also
+# serves the script and the rows of a released version before the update, and reads its dump
+# (test/t/Released.pm). Differences planted into the script of this version check that the
+# comparison sees them.
 use FastclustTest;
-use File::Basename qw(dirname basename);
-use File::Copy qw(copy);
+use Released;
+use File::Basename qw(dirname);
 
 my $root = dirname(__FILE__) . '/../..';
-my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
-chomp(my $scripts = `"$pg_config" --sharedir` . '');
-$scripts .= '/extension';
-my ($version) = slurp("$root/fastclust.control") =~ /^default_version = '([^']+)'/m;
+my $scripts = Released::directory_of('--sharedir') . '/extension';
+my $version = Released::version();
 plan skip_all => "$scripts is not writable" unless -w $scripts;
 
 my @placed;                     # files that this test installs and removes
@@ -21,19 +20,15 @@ $server->query('CREATE DATABASE fresh');
 $server->query('CREATE EXTENSION fastclust', database => 'fresh');
 my $fresh = catalog('fresh');
 
-sub slurp { my ($name) = @_; open(my $file, '<', $name) or die "$name: $!"; local $/; return <$file>; }
-
 sub place
 {
 	my ($name, $text) = @_;
 	return if -e "$scripts/$name";
-	open(my $file, '>', "$scripts/$name") or die "$scripts/$name: $!";
+	Released::spill("$scripts/$name", $text);
 	push @placed, "$scripts/$name";
-	print $file $text;
-	close $file;
 }
 
-sub catalog { my ($database) = @_; return $server->query(slurp("$root/test/upgrade/catalog.sql"), database => $database); }
+sub catalog { my ($database) = @_; return $server->query(Released::slurp("$root/test/upgrade/catalog.sql"), database => $database); }
 
 # Returns the lines that only one of two catalogs has.
 sub differences
@@ -60,7 +55,7 @@ sub catalog_after_update
 }
 
 # ---- the comparison sees each planted difference, and none where there is none ----
-my $script = slurp("$scripts/fastclust--$version.sql");
+my $script = Released::slurp("$scripts/fastclust--$version.sql");
 my @planted = (
 	['nothing', sub { $_[0] }, 0],
 	['a comment', sub { $_[0] =~ s/^COMMENT ON FUNCTION [^']*'\K/Planted: /mr }, 1],
@@ -83,7 +78,7 @@ for my $i (0 .. $#planted)
 }
 
 # ---- released versions, and this one treated as released, keep objects of every kind ----
-sub values_of { my ($database) = @_; return $server->query('BEGIN; ' . slurp("$root/test/upgrade/values.sql") . 'ROLLBACK;', database => $database); }
+sub values_of { my ($database) = @_; return Released::values_of($server, $database); }
 
 # Fills a database with objects of an old version and upgrades it to this version or to a target.
 # Returns how its catalog differs from that of a fresh installation, and which values changed.
@@ -91,22 +86,38 @@ sub kept
 {
 	my ($database, $old, $target, $fresh_target) = @_;
 	make_database($database, $old);
-	$server->query(slurp("$root/test/upgrade/objects.sql"), database => $database);
+	$server->query(Released::objects(), database => $database);
 	$server->query("ALTER DATABASE $database SET search_path = public, fastclust, fastclust_internal");
 	my $before = values_of($database);
 	my @catalog = differences($fresh_target // $fresh, catalog_after_update($database, $target));
 	return (join("\n", @catalog), join("\n", differences($before, values_of($database))));
 }
 
-for my $file (sort glob "$root/test/upgrade/fastclust--*.sql")
+my %exported = map { $_ => 1 } split /\n/, Released::symbols();
+for my $old (Released::versions())
 {
-	my ($old) = basename($file) =~ /^fastclust--(.*)\.sql$/;
+	my $name = $old =~ s/\W/_/gr;
+	my $kept = Released::slurp(Released::file($old, 'values'));
+	my $released = Released::slurp(Released::file($old, "fastclust--$old.sql"));
+
+	is(join(' ', grep { !$exported{$_} } split /\n/, Released::slurp(Released::file($old, 'symbols'))), '', "$old: the module has every function of the release");
+
+	Released::restore($server, $old, "restored_$name");
+	is(join("\n", differences($kept, Released::shortened(values_of("restored_$name")))), '', "$old: a restored dump has the values of the release");
+
+	place("fastclust--$old.sql", $released);
+	is(join("\n", differences($released, Released::slurp("$scripts/fastclust--$old.sql"))), '', "$old: the installed script is the released one");
 	next if $old eq $version;
-	place("fastclust--$old.sql", slurp($file));
-	is(join("\n", differences(slurp($file), slurp("$scripts/fastclust--$old.sql"))), '', "$old: the installed script is the released one");
-	my ($catalog, $values) = kept('from_' . $old =~ s/\W/_/gr, $old);
-	is($catalog, '', "$old: after the upgrade the catalog is that of a fresh installation");
-	is($values, '', "$old: the upgrade changes no value");
+
+	# the hours between the new files and the update, and the update
+	Released::restore($server, $old, "between_$name", $old);
+	is(join("\n", differences($kept, Released::shortened(values_of("between_$name")))), '', "$old: before the update, the new module gives the values of the release");
+	is(join("\n", differences($fresh, catalog_after_update("between_$name"))), '', "$old: after the update of a released database the catalog is that of a fresh installation");
+	is(join("\n", differences($kept, Released::shortened(values_of("between_$name")))), '', "$old: after the update, the values are those of the release");
+
+	my ($catalog, $values) = kept("from_$name", $old);
+	is($catalog, '', "$old: the new module trains with the old script, and the update gives the catalog of a fresh installation");
+	is($values, '', "$old: the update changes no value of these trainings");
 }
 
 my $damage = 'UPDATE fastclust_internal.version_groups SET objective = objective + 1 WHERE version = 2;';
@@ -138,7 +149,7 @@ is($values, '', "$version to the next version: no value changes");
 is($server->query('SELECT fastclust.added(model) FROM fastclust.models LIMIT 1', database => 'next_updated'), 1, 'the function that the next version adds works');
 
 # A released version keeps the script of its release.
-my $frozen = "$root/test/upgrade/fastclust--$version.sql";
-is(join("\n", differences(slurp($frozen), $script)), '', "fastclust--$version.sql is the script of its release") if -e $frozen;
+is(join("\n", differences(Released::slurp(Released::file($version, "fastclust--$version.sql")), $script)), '', "fastclust--$version.sql is the script of its release")
+	if grep { $_ eq $version } Released::versions();
 
 done_testing();

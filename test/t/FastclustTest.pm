@@ -296,6 +296,9 @@ sub dump_into
 	unlink $file;
 }
 
+# Returns a dump of a database as SQL.
+sub dump { my ($self, $database) = @_; my $pg_dump = program('pg_dump'); return scalar `"$pg_dump" "$database"`; }
+
 # Creates a table with the rows of another one by binary COPY.
 sub copy_binary
 {

@@ -497,7 +497,7 @@ complete_rows(const training *t)
 	const train_source *source = &t->source;
 	fc_encoder	encoder = encoder_of_source(source);
 	StringInfoData gaps;
-	StringInfoData query;
+	char	   *query;
 	int64		complete;
 
 	initStringInfo(&gaps);
@@ -513,14 +513,9 @@ complete_rows(const training *t)
 	if (gaps.len == 0 || source->group_by != NULL ||
 		source->feature_count > MAX_ARGUMENTS || t->model_id == 0)
 		return NULL;
-	initStringInfo(&query);
-	appendStringInfo(&query,
-					 "SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) ",
-					 gaps.data);
-	append_rows_from(&query, source, 8 * wanted_rows(t), t->estimate,
-					 t->options->seed, NULL);
-	complete = DatumGetInt64(query_datum(query.data, 0, NULL,
-										 scan_flags(source), NULL));
+	query = psprintf("SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) %s", gaps.data,
+					 rows_from(source, some_rows(t, 8 * wanted_rows(t)), NULL));
+	complete = DatumGetInt64(query_datum(query, 0, NULL, scan_flags(source), NULL));
 	return (double) complete >= Max(MIN_COMPLETE_ROWS, 20.0 * t->k)
 		? psprintf("num_nulls(%s) = 0", gaps.data)
 		: NULL;
@@ -591,29 +586,26 @@ void
 learn_encoder(training *t)
 {
 	const train_source *source = &t->source;
-	StringInfoData picked;
-	StringInfoData every;
 	double		wanted = wanted_rows(t);
 	double		min_weight = 0;
+	const char *picked;
+	const char *every;
 	fc_encoder_header *learned;
 
 	if (source->is_vector)
 		return;
-	initStringInfo(&picked);
-	initStringInfo(&every);
-	append_rows_from(&picked, source, rows_to_read(source, wanted), t->estimate,
-					 t->options->seed, NULL);
-	append_rows_from(&every, source, INFINITY, 0, 0, NULL);
+	picked = rows_from(source, some_rows(t, rows_to_read(source, wanted)), NULL);
+	every = rows_from(source, all_rows, NULL);
 	if (source->weight != NULL && t->estimate > 3 * wanted)
 	{
 		/* rows are drawn with probabilities in proportion to their weights */
 		min_weight = source->total_weight / wanted;
-		appendStringInfo(&picked, " AND %s >> 40 & 16777215 < %s * %.17g", row_key(source),
-						 source->weight, 16777216.0 / min_weight);
+		picked = psprintf("%s AND %s >> 40 & 16777215 < %s * %.17g", picked, row_key(source),
+						  source->weight, 16777216.0 / min_weight);
 	}
-	learned = encoder_of_rows(t, picked.data, min_weight);
-	if (learned == NULL && strcmp(picked.data, every.data) != 0)
-		learned = encoder_of_rows(t, every.data, 0);
+	learned = encoder_of_rows(t, picked, min_weight);
+	if (learned == NULL && strcmp(picked, every) != 0)
+		learned = encoder_of_rows(t, every, 0);
 	if (learned == NULL)
 		reject_no_rows(t);
 	if (!same_dimensions(learned, (fc_encoder_header *) source->encoder))
@@ -645,21 +637,18 @@ numbers_of_texts(const training *t, const char *column)
 {
 	Oid			type = column == NULL ? InvalidOid : getBaseType(column_type(t->source.id, column));
 	const char *name;
-	StringInfoData query;
+	char	   *query;
 	bool		null;
 	Datum		commas;
 
 	if (type != TEXTOID && type != VARCHAROID && type != BPCHAROID)
 		return NULL;
 	name = quote_identifier(column);
-	initStringInfo(&query);
-	appendStringInfo(&query,
-					 "SELECT CASE WHEN bool_and(q.v ~ '^[-+]?[0-9]{1,3}(,?[0-9]{3})*([.][0-9]+)?$'"
+	query = psprintf("SELECT CASE WHEN bool_and(q.v ~ '^[-+]?[0-9]{1,3}(,?[0-9]{3})*([.][0-9]+)?$'"
 					 " OR q.v ~ '^[-+]?[0-9]+([.][0-9]+)?$') THEN bool_or(q.v ~ ',') END"
-					 " FROM (SELECT t.%s::text AS v ", name);
-	append_rows_from(&query, &t->source, wanted_rows(t), t->estimate, t->options->seed, NULL);
-	appendStringInfoString(&query, ") q");
-	commas = query_datum(query.data, 0, NULL, 0, &null);
+					 " FROM (SELECT t.%s::text AS v %s) q",
+					 name, rows_from(&t->source, some_rows(t, wanted_rows(t)), NULL));
+	commas = query_datum(query, 0, NULL, 0, &null);
 	return null ? NULL
 		: DatumGetBool(commas) ? psprintf("replace(%s, ',', '')::numeric", name)
 		: psprintf("(%s)::numeric", name);

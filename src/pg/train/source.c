@@ -98,15 +98,6 @@ rows_from(const train_source *source, row_choice rows, const char *leaf)
 	return psprintf("FROM %s t WHERE %s", relation, source->filter);
 }
 
-void
-append_rows_from(StringInfo query, const train_source *source, double wanted,
-				 double estimate, int64 seed, const char *leaf)
-{
-	const row_choice rows = {wanted, estimate, seed};
-
-	appendStringInfoString(query, rows_from(source, rows, leaf));
-}
-
 char *
 select_rows(const train_source *source, const char *columns, const char *group,
 			row_choice rows)

@@ -39,8 +39,6 @@ static const row_choice all_rows = {.wanted = INFINITY};
  * NULL, of one leaf.
  */
 extern char *rows_from(const train_source *source, row_choice rows, const char *leaf);
-extern void append_rows_from(StringInfo query, const train_source *source, double wanted,
-							 double estimate, int64 seed, const char *leaf);
 
 /*
  * Returns the query of columns of chosen rows of the relation or, if there are

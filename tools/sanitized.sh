@@ -1,11 +1,12 @@
 #!/bin/bash
 # sanitized.sh build: builds the module with AddressSanitizer and UndefinedBehaviorSanitizer,
-#   installs it into a server 18 with assertions, and prints that server's pg_config.
+#   installs it into a server with assertions, and prints that server's pg_config.
 # sanitized.sh run COMMAND...: builds, then runs a command whose servers (tools/server.sh) are this
 #   one. Prints the reports of the sanitizers, failed assertions and bad lines in the servers' logs,
 #   and a last line, "ok sanitizers: ..." or "not ok sanitizers: ...".
+# SANITIZED_VERSION (18): version of the server.
 # The plain server is built once, from SERVER_SOURCES (a folder with build-postgres.sh VERSION
-# PREFIX), and kept in SERVER_CACHE (/var/cache/fastclust/postgresql-18). Without both, prints
+# PREFIX), and kept in SERVER_CACHE (/var/cache/fastclust/postgresql-VERSION). Without both, prints
 # "skip", status 0.
 # SANITIZED_SERVER (build/sanitized/server): the copy that gets the module.
 set -eu
@@ -13,7 +14,8 @@ cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL
 . tools/common.sh
 make=${MAKE:-make}
-cache=${SERVER_CACHE:-/var/cache/fastclust/postgresql-18}
+version=${SANITIZED_VERSION:-18}
+cache=${SERVER_CACHE:-/var/cache/fastclust/postgresql-$version}
 server=${SANITIZED_SERVER:-$PWD/build/sanitized/server}
 
 plain_server()
@@ -24,13 +26,15 @@ plain_server()
 	{
 		flock 9					# tools/matrix.sh may build here, too
 		[ ! -x "$cache/bin/postgres" ] || return 0
-		[ -e "$builder" ] && tools/setup.sh server && bash "$builder" 18 "$cache" >&2 9>&-
+		[ -e "$builder" ] && tools/setup.sh server && bash "$builder" "$version" "$cache" >&2 9>&-
 	} 9>"$(dirname "$cache")/lock"
 }
 
-# A server finds its files relative to its own location, so a copy is a separate server.
+# A server finds its files relative to its own location, so a copy is a separate server. A copy of
+# another version is replaced, together with the objects that were compiled for it.
 copy_server()
 {
+	[ ! -x "$server/bin/postgres" ] || cmp -s "$cache/bin/postgres" "$server/bin/postgres" || rm -rf "$server" build/sanitized/pg
 	[ ! -x "$server/bin/postgres" ] || return 0
 	mkdir -p "$(dirname "$server")"
 	cp -a "$cache" "$server.new"

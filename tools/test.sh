@@ -3,7 +3,7 @@
 # census, pg_regress and TAP with private servers, demo. Prints "N passed, N failed" as the last
 # line. Used by `make test`.
 # FUZZ_SECONDS: if set, also fuzzes each reader of stored bytes for this time.
-# MATRIX (empty): versions such as "13 19". If set, also runs lint, pg_regress on these servers
+# MATRIX (empty): versions such as "18 19". If set, also runs lint, pg_regress on these servers
 # (tools/matrix.sh), and unit tests with other kernels of OpenBLAS.
 # RANDOM_CALLS: if set, also runs pg_regress under the sanitizers, and this number of random calls.
 set -u

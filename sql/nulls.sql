@@ -26,6 +26,7 @@ INSERT INTO sample VALUES
 	('regclass', '', 'some_rows'), ('name', '', 'x'), ('text', 'features', 'x'), ('name', 'id_column', 'id'), ('kernel', '', 'rbf(0.5)'), ('tid', '', '(0,1)'),
 	('timestamp with time zone', '', '2026-01-01'), ('text[]', '', '{a,b}'), ('text', 'condition', 'true'), ('bytea', '', '\x040000803f00000040');
 INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('anycompatible', '', 'nulls', NULL), ('anyarray', '', NULL, 'ARRAY[1, 2]'), ('anycompatiblearray', '', NULL, 'ARRAY[0, 1]'), ('record', '', NULL, 'ROW(1, 2)'), ('integer[]', 'kinds', '{0,0}', NULL), ('integer[]', 'columns', '{1,2}', NULL), ('integer[]', 'paths', '{{0},{1}}', NULL);
+INSERT INTO sample VALUES ('tsvector', '', 'a:1 b:2', NULL);
 INSERT INTO sample VALUES ('text', 'metric', 'cosine', NULL), ('integer[]', 'flags', '{1,2}', NULL);
 INSERT INTO sample VALUES ('text', 'query', 'SELECT NULL::lloyd_step', NULL), ('oid[]', '', '{0}', NULL);
 INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL), ('integer[]', 'dimensions', '{1,1}', NULL);

@@ -54,6 +54,14 @@ SELECT train('reviews', 'reviews', '{score}'::name[], 2, options => '{"quiet": t
 SELECT top_words FROM name_topics('reviews', 'note', 3) ORDER BY 1;
 SELECT predict_name('reviews', r) AS name, count(*) FROM reviews r GROUP BY 1 ORDER BY 1;
 SELECT top_words[1:2] AS words FROM name_topics('reviews', 'note', 4, bigrams => true) ORDER BY 1;
+-- With little memory, rare pairs are dropped, and the frequent ones are found.
+CREATE TABLE many_pairs AS SELECT id, score, note || ' ' || (SELECT string_agg('rare' || draw(id, w, 5000), ' ') FROM generate_series(1, 300) w) AS note FROM reviews;
+SELECT train('many pairs', 'many_pairs', '{score}'::name[], 2, options => '{"quiet": true}');
+BEGIN;
+SET LOCAL fastclust.memory_budget = '4MB';
+SELECT top_words[1:2] AS words FROM name_topics('many pairs', 'note', 4, bigrams => true) ORDER BY 1;
+ROLLBACK;
+SELECT drop_model('many pairs');
 SELECT top_words FROM name_topics('reviews', 'note', 2, configuration => 'simple') ORDER BY 1;
 -- Texts of more than a tsvector can contain are cut, words that are too long raise no notices, and
 -- a hyphenated word and its parts are words.

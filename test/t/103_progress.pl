@@ -86,6 +86,18 @@ for (["SELECT choose_k('wide', 'x', 200)", 'model IS NULL', 'choose_k'], ["SELEC
 	$server->finish($search);
 }
 
+# name_topics shows the rows that it has read.
+$server->query(<<'SQL');
+CREATE TABLE texts AS SELECT x, repeat(md5(i::text) || ' of many words ', 200) AS body FROM (SELECT x, row_number() OVER () AS i FROM points LIMIT 20000) p;
+ANALYZE texts;
+SELECT train('topics', 'texts', 'x', 2);
+SQL
+my $topics = $server->background("SELECT count(*) FROM name_topics('topics', 'body')");
+ok($server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $topics->{backend} AND model = 'topics' AND step = 'words' AND rows_done > 0 AND rows_about BETWEEN 18000 AND 22000)"),
+	'name_topics is shown with its rows');
+$server->query("SELECT pg_cancel_backend($topics->{backend})");
+$server->finish($topics);
+
 my %seen = while_training("SELECT train('shared', 'slow_points', 'x', 2)", 'pg_cancel_backend');
 is($seen{$_}, 'shared|owner', "$_ sees a training of a model that he may read") for qw(owner chief reader postgres);
 is($seen{stranger}, '', 'a stranger does not see the training');

@@ -479,6 +479,24 @@ announce_step(const char *name, int64 model_id, const char *model,
 	post_on_board(&entry);
 }
 
+/*
+ * Takes (model_id, model, step, rows_about) and announces a step without
+ * notices, for functions in SQL; if `step` is NULL, ends it.
+ */
+PG_FUNCTION_INFO_V1(fastclust_show_step);
+Datum
+fastclust_show_step(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(2))
+		end_step();
+	else
+		announce_step(NULL, PG_ARGISNULL(0) ? 0 : PG_GETARG_INT64(0),
+					  PG_ARGISNULL(1) ? "" : TextDatumGetCString(PG_GETARG_DATUM(1)),
+					  TextDatumGetCString(PG_GETARG_DATUM(2)),
+					  PG_ARGISNULL(3) ? 0 : PG_GETARG_FLOAT8(3), GetCurrentTimestamp());
+	PG_RETURN_VOID();
+}
+
 /* ---- how long work will take ---- */
 
 /*

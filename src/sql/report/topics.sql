@@ -1,10 +1,27 @@
 
 -- Topics: clusters named by the words of a text column
 
--- Ranks words by class-based TF-IDF (Grootendorst 2022, BERTopic), which is p * log(1 + m / f). f
--- is the number of times that a word occurs in all texts, p its share of the words of a cluster,
--- and m the mean number of words per cluster. Words are lexemes of the configuration with a letter.
--- A lexeme is shown as its most frequent token in the 50 texts nearest to the centroid: ts_parse
+-- Returns the n words that distinguish the texts of each cluster, given by their lexemes, best
+-- first. pairs: pairs of neighbouring lexemes are words, too.
+CREATE TYPE fastclust_internal.typical_word AS (cluster integer, place integer, lexemes text[]);
+CREATE FUNCTION fastclust_internal.typical_words_accum(internal, integer, tsvector, boolean, integer)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_typical_words_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.typical_words_final(internal) RETURNS typical_word[]
+    AS 'MODULE_PATHNAME', 'fastclust_typical_words_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE fastclust_internal.typical_words_agg(cluster integer, lexemes tsvector,
+        pairs boolean, n integer) (
+    SFUNC = typical_words_accum, STYPE = internal, SSPACE = 65536,
+    FINALFUNC = typical_words_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+
+-- Shows a step in training_progress, or ends the step if `step` is NULL.
+CREATE FUNCTION fastclust_internal.show_step(model_id bigint, model text, step text,
+        rows_about double precision)
+    RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_show_step' LANGUAGE C;
+
+-- Words are lexemes of the configuration with a letter. Parallel workers label the rows and find
+-- their lexemes, and the leader counts them. A lexeme is shown as its most frequent token in the 50 texts nearest to the centroid: ts_parse
 -- takes three times longer than to_tsvector. A tsvector contains at most 1 MB, therefore texts are
 -- cut. Notices of to_tsvector about long words are not shown. The three texts nearest to each
 -- centroid are returned, too.
@@ -20,8 +37,8 @@ DECLARE
     stored stored_models := readable_model($1);
     version stored_versions := explained_version(stored, group_of($1, -1, $4));
     scanned regclass := scanned_relation(stored, version, NULL, stored.group_by);
-    source record := version_query(version, scanned, stored.group_by,
-                                   greatest(20000, 200 * clusters(version.operator)));
+    wanted float8 := greatest(20000, 200 * clusters(version.operator));
+    source record := version_query(version, scanned, stored.group_by, wanted);
     used regconfig := COALESCE($6, get_current_ts_config());
     type regtype := (SELECT max(a.atttypid) FROM pg_attribute a
                       WHERE a.attrelid = scanned
@@ -57,56 +74,35 @@ BEGIN
             MESSAGE = format('words is %s, out of range', COALESCE($3::text, 'NULL')),
             DETAIL = 'Valid values are from 1 to 20.';
     END IF;
+    -- version_query samples tables of more than three times the wanted rows
+    PERFORM show_step(stored.id, stored.model, 'words',
+                      (SELECT CASE WHEN r > 3 * wanted THEN wanted ELSE r END
+                         FROM estimated_rows(scanned) r));
     EXECUTE format(
                 $query$
-        WITH counts AS MATERIALIZED (
-                 SELECT x.cluster, w.lexeme, sum(cardinality(w.positions)) AS n
-                   FROM (SELECT assign($4, %1$s) AS cluster, to_tsvector($5, %2$s) AS words
-                           %3$s OFFSET 0) x, unnest(x.words) w(lexeme, positions, weights)
-                  GROUP BY 1, 2),
-             pairs AS MATERIALIZED (
-                 SELECT x.cluster, w.lexeme, w.next, count(*) AS n
-                   FROM (SELECT assign($4, %1$s) AS cluster, to_tsvector($5, %2$s) AS words
-                           %3$s OFFSET 0) x,
-                        LATERAL (SELECT v.lexeme, i, lead(v.lexeme) OVER line AS next,
-                                        lead(i) OVER line AS next_i
-                                   FROM unnest(x.words) v(lexeme, positions, weights),
-                                        unnest(v.positions) i
-                                 WINDOW line AS (ORDER BY i, v.lexeme)) w
-                  WHERE $6 AND w.next_i = w.i + 1
-                  GROUP BY 1, 2, 3),
-             words AS MATERIALIZED (
-                 SELECT c.cluster, ARRAY[c.lexeme] AS lexemes, c.n
-                   FROM counts c
-                  WHERE c.lexeme ~ '[[:alpha:]]'
-                 UNION ALL
-                 SELECT p.cluster, ARRAY[p.lexeme, p.next], p.n
-                   FROM pairs p
-                  WHERE p.lexeme ~ '[[:alpha:]]' AND p.next ~ '[[:alpha:]]'),
-             ranked AS (
-                 SELECT w.cluster, w.lexemes,
-                        row_number() OVER (
-                            PARTITION BY w.cluster ORDER BY w.n * ln(1 + m.mean / f.f) DESC,
-                            w.lexemes) AS place
-                   FROM words w
-                   JOIN (SELECT w.lexemes, sum(w.n::float8) AS f FROM words w GROUP BY 1) f
-                        USING (lexemes),
-                        (SELECT sum(w.n::float8) / count(DISTINCT w.cluster) AS mean
-                           FROM words w) m),
-             typical_words AS MATERIALIZED (SELECT * FROM ranked r WHERE r.place <= $7),
+        -- LIMIT ALL computes x once, as OFFSET 0 does, but allows workers
+        WITH labelled AS MATERIALIZED (
+                 SELECT assign($4, x.x) AS cluster, assign_distance($4, x.x) AS distance, x.text,
+                        to_tsvector($5, x.text) AS lexemes
+                   FROM (SELECT %1$s AS x, %2$s AS text %3$s LIMIT ALL) x),
+             typical_words AS MATERIALIZED (
+                 SELECT w.*
+                   FROM (SELECT typical_words_agg(l.cluster, l.lexemes, $6, $7) AS words
+                           FROM labelled l) q, unnest(q.words) w),
              rows AS MATERIALIZED (
-                 SELECT q.*, row_number() OVER (
-                            PARTITION BY q.cluster ORDER BY q.distance, q.text) AS place
-                   FROM (SELECT assign($4, x.x) AS cluster, assign_distance($4, x.x) AS distance,
-                                x.text
-                           FROM (SELECT %1$s AS x, %2$s AS text %3$s OFFSET 0) x
-                          WHERE x.text IS NOT NULL) q),
+                 SELECT *
+                   FROM (SELECT l.cluster, l.text, row_number() OVER (
+                                    PARTITION BY l.cluster ORDER BY l.distance, l.text) AS place
+                           FROM labelled l
+                          WHERE l.text IS NOT NULL) r
+                  WHERE r.place <= $8),
              tokens AS MATERIALIZED (
-                 SELECT r.cluster, lower(p.token) AS token, count(*) AS n
-                   FROM rows r,
-                        ts_parse((SELECT c.cfgparser FROM pg_ts_config c WHERE c.oid = $5),
-                                 r.text) p(type, token)
-                  WHERE r.place <= $8
+                 SELECT p.cluster, lower(p.token) AS token, count(*) AS n
+                   FROM (SELECT r.cluster,
+                                (ts_parse((SELECT c.cfgparser FROM pg_ts_config c WHERE c.oid = $5),
+                                          r.text)).token
+                           FROM rows r) p
+                  WHERE p.token <> ' '
                   GROUP BY 1, 2),
              forms AS MATERIALIZED (
                  SELECT DISTINCT ON (t.cluster, l.lexeme) t.cluster, l.lexeme, t.token
@@ -135,6 +131,7 @@ BEGIN
         INTO found
         USING version.center, version.scale, version.map, version.operator, used,
               COALESCE($5, false), $3, 50;
+    PERFORM show_step(NULL, NULL, NULL, NULL);
     PERFORM fastclust_internal.name_cluster($1, f.cluster,
                                             left(array_to_string(f.words[:3], ', '), 200),
                                             CASE WHEN $4 IS NOT NULL

@@ -21,10 +21,10 @@ CREATE FUNCTION fastclust_internal.show_step(model_id bigint, model text, step t
     AS 'MODULE_PATHNAME', 'fastclust_show_step' LANGUAGE C;
 
 -- Words are lexemes of the configuration with a letter. Parallel workers label the rows and find
--- their lexemes, and the leader counts them. A lexeme is shown as its most frequent token in the 50 texts nearest to the centroid: ts_parse
--- takes three times longer than to_tsvector. A tsvector contains at most 1 MB, therefore texts are
--- cut. Notices of to_tsvector about long words are not shown. The three texts nearest to each
--- centroid are returned, too.
+-- their lexemes, and the leader counts them. A lexeme is shown as its most frequent token in the 50
+-- texts nearest to the centroid: ts_parse takes three times longer than to_tsvector. A tsvector
+-- contains at most 1 MB, therefore texts are cut. Notices of to_tsvector about long words are not
+-- shown. The three texts nearest to each centroid are returned, too.
 CREATE FUNCTION fastclust.name_topics(model text, text_column name, words integer DEFAULT 5,
         group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false,
         configuration regconfig DEFAULT NULL, OUT cluster integer, OUT name text,

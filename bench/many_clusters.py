@@ -197,4 +197,5 @@ def main():
                   f'SSE ratio {sse / other:.4f}, time ratio {seconds / other_seconds:.3f}', flush=True)
 
 
-main()
+if __name__ == '__main__':
+    main()

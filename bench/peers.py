@@ -10,6 +10,7 @@ and of this process with one thread, for a machine with other work.
 Good: no line is marked as a broken bound.
 """
 import argparse
+import importlib.util
 import io
 import os
 import time
@@ -17,10 +18,13 @@ import time
 import numpy as np
 import pandas as pd
 import psycopg2
+from scipy.sparse import csr_matrix
 from sklearn.cluster import KMeans
+from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
 import encoding
+import many_clusters
 import tables
 from speed import Peak, backend_cpu
 from topics import planted
@@ -209,7 +213,66 @@ def topics(session, args):
     line('60 000 texts, 160 topics: `name_topics`', t['names'], '`train`', t['train'], most=1)
 
 
-PARTS = {'ten_million': ten_million, 'million': million, 'columns': columns, 'kddcup99': kddcup99, 'groups': groups, 'wide': wide, 'topics': topics}
+class SparsePeer:
+    """Exports a table of sparse rows by COPY as text, and fits scikit-learn to them as CSR, scaled
+    to length 1, from ten starts."""
+    def __init__(self, session):
+        self.session = session
+
+    def export(self):
+        out = io.StringIO()
+        self.session.connection.cursor().copy_expert('COPY sparse TO STDOUT', out)
+        text = out.getvalue()
+        self.rows = text.count('\n')
+        pairs = np.fromstring(text.translate({ord(c): ' ' for c in '{}:,\n'}).replace(f'/{SPARSE_DIM}', ''), sep=' ').reshape(self.rows, -1, 2)
+        starts = np.arange(0, pairs.shape[0] * pairs.shape[1] + 1, pairs.shape[1])
+        self.x = csr_matrix((pairs[..., 1].ravel(), pairs[..., 0].ravel().astype(np.int32) - 1, starts), (self.rows, SPARSE_DIM))
+
+    def fit(self):
+        KMeans(5, n_init=10, random_state=1).fit(normalize(self.x))
+
+
+SPARSE_DIM = 30522
+
+
+def sparse(session, args):
+    """Measures 4000 sparse rows of 100 elements of 30,522, by cosine: of one of five vocabularies
+    of 3000 elements each, and of any elements."""
+    session.run('CREATE EXTENSION IF NOT EXISTS vector')
+    for what, width in (('of five vocabularies', 3000), ('of any elements', SPARSE_DIM)):
+        rng = np.random.default_rng(1)
+        lines = []
+        for i in range(4000):
+            places = i % 5 * width % SPARSE_DIM + np.sort(rng.choice(width, 100, replace=False)) if width < SPARSE_DIM else np.sort(rng.choice(width, 100, replace=False))
+            lines.append(f"{{{','.join(f'{p + 1}:{v:.4f}' for p, v in zip(places, rng.exponential(size=100) + .01))}}}/{SPARSE_DIM}\n")
+        session.run(f'DROP TABLE IF EXISTS sparse; CREATE TABLE sparse (x sparsevec({SPARSE_DIM}))')
+        session.connection.cursor().copy_expert('COPY sparse FROM STDIN', io.StringIO(''.join(lines)))
+        session.run('VACUUM ANALYZE sparse')
+        peer = SparsePeer(session)
+        t = session.medians({'train': session.train('sparse', 'x', 5, '{"metric": "cosine"}'), 'export': peer.export, 'fit': peer.fit})
+        line(f'4000 sparse rows of 30 522, {what}, k = 5: `train`', t['train'], 'export, 10 starts', t['export'] + t['fit'], most=1)
+    session.run('DROP TABLE sparse')
+
+
+def many_clusters_of(session, args):
+    """Measures 1024 clusters of 60,000 rows of 256 dimensions against Kmeans of faiss on all
+    rows."""
+    if importlib.util.find_spec('faiss') is None:
+        return
+    x = many_clusters.mixture(60000, 256, 1024)
+    tables.copy_rows(session.connection, 'many', x)
+    session.run('VACUUM ANALYZE many')
+    peer = Peer(session, 'many', 1024)
+
+    def fit():
+        peer.centroids = many_clusters.by_faiss(np.ascontiguousarray(peer.x, 'f4'), 1024, 25)
+    t = session.medians({'train': session.train('many', 'x', 1024), 'export': peer.export, 'fit': fit})
+    ours = session.run("SELECT sse_agg(model_operator('timed'), x) FROM many")[0][0]
+    session.run('DROP TABLE many')
+    line(f'60 000 x 256, k = 1024, {ours / many_clusters.sse_of(x, peer.centroids):.4f} of the SSE: `train`', t['train'], 'export, faiss', t['export'] + t['fit'], most=.5)
+
+
+PARTS = {'ten_million': ten_million, 'million': million, 'columns': columns, 'kddcup99': kddcup99, 'groups': groups, 'wide': wide, 'topics': topics, 'sparse': sparse, 'many': many_clusters_of}
 
 
 def main():

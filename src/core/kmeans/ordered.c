@@ -23,6 +23,13 @@
 #define MIN_FLOAT_EXPONENT	(-120)
 
 /*
+ * Greatest scale, and inverse of the least, of rows that stay as they are. It
+ * keeps squares of rows and of small differences far within the range of
+ * floats; a copy costs two passes over the rows. A guess.
+ */
+#define MODERATE	0x1p20
+
+/*
  * Minimum exponent of the greatest magnitude, so that the scale stays finite
  * in double.
  */
@@ -131,24 +138,41 @@ fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d,
 /* ---- principal axes ---- */
 
 /*
- * Moves the origin of the rows to their mean or to the center of the sphere,
- * in place, and computes their mean squared length.
+ * Returns the rows relative to their mean or to the center of the sphere:
+ * a copy, unless the center is 0.
  */
-static void
-center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere,
-				 double *square)
+static const float *
+centered_rows(const fc_rows *rows, const fc_sphere *sphere, fc_arena *arena)
 {
+	size_t		d = rows->d;
+	float	   *x;
+
+	if (sphere != NULL && sphere->center == NULL)
+		return rows->x;
+	x = FC_TAKE(arena, rows->n * d, float);
+	memcpy(x, rows->x, rows->n * d * sizeof(float));
 	if (sphere == NULL)
-		fc_center_rows(x, n, d);
-	*square = 0.0;
+		fc_center_rows(x, rows->n, d);
+	for (size_t i = 0; sphere != NULL && i < rows->n; i++)
+	{
+		fc_check();
+		for (size_t c = 0; c < d; c++)
+			x[i * d + c] = (float) ((double) x[i * d + c] - sphere->center[c]);
+	}
+	return x;
+}
+
+static double
+mean_square(const float *x, size_t n, size_t d)
+{
+	double		square = 0.0;
+
 	for (size_t i = 0; i < n; i++)
 	{
 		fc_check();
-		for (size_t c = 0; sphere != NULL && sphere->center != NULL && c < d;
-			 c++)
-			x[i * d + c] = (float) ((double) x[i * d + c] - sphere->center[c]);
-		*square += fc_row_square(x + i * d, d) / (double) n;
+		square += fc_row_square(x + i * d, d) / (double) n;
 	}
+	return square;
 }
 
 /*
@@ -173,13 +197,11 @@ fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere,
 				fc_arena *arena, float *y, double *lost)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	float	   *x = FC_TAKE(arena, rows->n * rows->d, float);
+	const float *x = centered_rows(rows, sphere, arena);
 	float	   *basis = FC_TAKE(arena, axes * rows->d, float);
-	double		whole = 0.0;
+	double		whole = mean_square(x, rows->n, rows->d);
 	double		left = 0.0;
 
-	memcpy(x, rows->x, rows->n * rows->d * sizeof(float));
-	center_wide_rows(x, rows->n, rows->d, sphere, &whole);
 	fc_principal_axes(x, rows->n, rows->d, axes, 0, arena, basis);
 	project_rows(x, rows->n, rows->d, basis, axes, y, &left);
 	fc_arena_release(arena, mark);
@@ -404,7 +426,7 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim,
 /*
  * Sets options->sphere to the sphere of unit vectors in the coordinates of the
  * scaled rows, (x - origin) * scale. Does nothing unless the metric is cosine.
- * center has space for d values.
+ * center has space for d values, and is used if there is an origin.
  */
 static void
 place_sphere(const double *origin, double scale, size_t d, double *center,
@@ -412,11 +434,11 @@ place_sphere(const double *origin, double scale, size_t d, double *center,
 {
 	if (options->metric != FC_COSINE)
 		return;
-	for (size_t i = 0; i < d; i++)
-		center[i] = origin != NULL ? -origin[i] * scale : 0.0;
+	for (size_t i = 0; origin != NULL && i < d; i++)
+		center[i] = -origin[i] * scale;
 	*sphere = (fc_sphere)
 	{
-		center, scale
+		origin != NULL ? center : NULL, scale
 	};
 	options->sphere = sphere;
 }
@@ -457,32 +479,61 @@ fc_kmeans_collected(const double *x, size_t n, size_t d, bool weighted, size_t k
 	return FC_OK;
 }
 
-double
-fc_scale_rows(float *x, size_t count)
+/* Returns the power of 2 that makes the magnitudes of the floats less than 1. */
+static double
+scale_of_rows(const float *x, size_t count)
 {
 	double		max = 0.0;
-	double		scale;
 	int			exponent;
 
 	for (size_t i = 0; i < count; i++)
 		max = fc_greater(max, fabs((double) x[i]));
 	(void) frexp(max, &exponent);
 	exponent = exponent > MIN_FLOAT_EXPONENT ? exponent : MIN_FLOAT_EXPONENT;
-	scale = max > 0.0 ? ldexp(1.0, -exponent) : 1.0;
+	return max > 0.0 ? ldexp(1.0, -exponent) : 1.0;
+}
+
+double
+fc_scale_rows(float *x, size_t count)
+{
+	double		scale = scale_of_rows(x, count);
+
 	for (size_t i = 0; i < count; i++)
 		x[i] *= (float) scale;
 	return scale;
 }
 
+/*
+ * Returns the rows in a unit in which their squares neither overflow nor
+ * vanish, and its scale: x itself, or a copy.
+ */
+static const float *
+scaled_rows(const float *x, size_t count, fc_arena *arena, double *scale)
+{
+	float	   *scaled;
+
+	*scale = scale_of_rows(x, count);
+	if (*scale >= 1.0 / MODERATE && *scale <= MODERATE)
+	{
+		*scale = 1.0;
+		return x;
+	}
+	scaled = FC_TAKE(arena, count, float);
+	for (size_t i = 0; i < count; i++)
+		scaled[i] = x[i] * (float) *scale;
+	return scaled;
+}
+
 fc_status
-fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k,
+fc_kmeans_around(const float *x, const double *weight, size_t n, size_t d, size_t k,
 				 const double *origin, double *initial, double trim,
 				 const fc_kmeans_options *options, fc_arena *arena,
 				 fc_kmeans_result *result)
 {
-	double		scale = fc_scale_rows(x, n * d);
+	double		scale;
+	const float *in_unit = scaled_rows(x, n * d, arena, &scale);
 	double	   *center = FC_TAKE(arena, d, double);
-	fc_rows		scaled = {.x = x,.weight = weight,.n = n,.d = d};
+	fc_rows		scaled = {.x = in_unit,.weight = weight,.n = n,.d = d};
 	fc_kmeans_options placed = *options;
 	fc_sphere	sphere;
 

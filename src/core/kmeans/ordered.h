@@ -59,13 +59,13 @@ fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, bool weighted
 								fc_ordering *ordering, fc_kmeans_result *result);
 
 /*
- * Runs fc_kmeans on rows of any magnitude around an origin (d, or NULL: 0). x
- * (n x d) is scaled in place by the power of 2 that makes its magnitudes less
- * than 1. initial (k x d, or NULL; overwritten) and the centroids are unscaled
+ * Runs fc_kmeans on rows of any magnitude around an origin (d, or NULL: 0).
+ * Rows x (n x d) of extreme magnitudes are copied, scaled by a power of 2.
+ * initial (k x d, or NULL; overwritten) and the centroids are unscaled
  * and include the origin. trim: fraction of the weight to leave out, as in
  * fc_kmeans_trimmed, or 0. Returns FC_EEMPTY when the weights sum to 0.
  */
-fc_status	fc_kmeans_around(float *x, const double *weight, size_t n, size_t d,
+fc_status	fc_kmeans_around(const float *x, const double *weight, size_t n, size_t d,
 							 size_t k, const double *origin, double *initial,
 							 double trim, const fc_kmeans_options *options,
 							 fc_arena *arena, fc_kmeans_result *result);

@@ -30,6 +30,16 @@
 /* Number of axes in one matrix product with a tile of rows. A guess. */
 #define TILE_AXES	64
 
+/*
+ * Inverse of the greatest share of elements other than 0 of rows whose inner
+ * products are computed from these. A product of matrices takes as long for a
+ * tenth of the elements. A guess.
+ */
+#define SPARSE_SHARE	16
+
+/* Number of elements that are skipped together if all are 0. A guess. */
+#define ZEROS	64
+
 /* Number of axes that are orthogonalised together. A guess. */
 #define ORTHO_AXES	16
 
@@ -400,30 +410,119 @@ fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 
 /* ---- principal axes ---- */
 
-/*
- * Computes matrix = A' A (d x d) if `covariance` is set, else A A' (rows x
- * rows), summed in float.
- */
+/* Computes matrix = A' A (d x d), summed in float. */
 static void
-square_rows(const subspace *s, bool covariance, size_t order, float *sums,
-			double *matrix)
+covariance_of_rows(const subspace *s, float *sums, double *matrix)
 {
-	size_t		step = covariance ? TILE : TILE_AXES;
-
-	for (size_t start = 0; start < s->rows; start += step)
+	for (size_t start = 0; start < s->rows; start += TILE)
 	{
-		size_t		rows = smaller(step, s->rows - start);
+		size_t		rows = smaller(TILE, s->rows - start);
 		const float *x = s->x + start * s->n;
 
 		fc_check();
-		if (covariance)
-			multiply(true, false, s->n, s->n, rows, x, s->n, x, s->n, start > 0,
-					 sums, s->n);
-		else
-			multiply(false, true, rows, s->rows, s->n, x, s->n, s->x, s->n,
-					 false, sums + start * s->rows, s->rows);
+		multiply(true, false, s->n, s->n, rows, x, s->n, x, s->n, start > 0,
+				 sums, s->n);
 	}
-	fc_widen(sums, order * order, matrix);
+	fc_widen(sums, s->n * s->n, matrix);
+}
+
+/*
+ * Computes the elements j <= i of matrix = A A' (rows x rows), which
+ * fc_symmetric_eigen reads, summed in float.
+ */
+static void
+products_of_rows(const subspace *s, float *sums, double *matrix)
+{
+	for (size_t start = 0; start < s->rows; start += TILE_AXES)
+	{
+		size_t		rows = smaller(TILE_AXES, s->rows - start);
+
+		fc_check();
+		multiply(false, true, rows, start + rows, s->n, s->x + start * s->n,
+				 s->n, s->x, s->n, false, sums + start * s->rows, s->rows);
+		for (size_t i = start; i < start + rows; i++)
+			fc_widen(sums + i * s->rows, start + rows, matrix + i * s->rows);
+	}
+}
+
+/* Returns true if `count` floats are all 0 or -0. */
+static inline bool
+all_zero(const float *x, size_t count)
+{
+	uint32_t	bits = 0;
+
+	for (size_t c = 0; c < count; c++)
+	{
+		uint32_t	value;
+
+		memcpy(&value, x + c, sizeof(value));
+		bits |= value << 1;
+	}
+	return bits == 0;
+}
+
+/*
+ * Lists the elements other than 0 of a row of n floats; returns their number.
+ * There is space for one more.
+ */
+static size_t
+list_elements(const float *x, size_t n, uint32_t *column, float *value)
+{
+	size_t		count = 0;
+
+	for (size_t start = 0; start < n; start += ZEROS)
+	{
+		size_t		end = smaller(start + ZEROS, n);
+
+		if (all_zero(x + start, end - start))
+			continue;
+		for (size_t c = start; c < end; c++)
+		{
+			column[count] = (uint32_t) c;
+			value[count] = x[c];
+			count += x[c] != 0.0f;
+		}
+	}
+	return count;
+}
+
+/*
+ * Computes the same as products_of_rows from the elements other than 0, and
+ * returns true, if these are few. Sums are in double.
+ */
+static bool
+products_of_sparse_rows(const subspace *s, fc_arena *arena, double *matrix)
+{
+	size_t		most = s->rows * s->n / SPARSE_SHARE;
+	fc_mark		mark = fc_arena_mark(arena);
+	uint32_t   *column = FC_TAKE(arena, most + s->n + 1, uint32_t);
+	float	   *value = FC_TAKE(arena, most + s->n + 1, float);
+	size_t	   *end = FC_TAKE(arena, s->rows + 1, size_t);
+	size_t		listed = 0;
+
+	for (end[0] = 0; listed < s->rows && end[listed] <= most; listed++)
+	{
+		fc_check();
+		end[listed + 1] = end[listed] + list_elements(s->x + listed * s->n, s->n,
+													  column + end[listed],
+													  value + end[listed]);
+	}
+	for (size_t i = 0; i < s->rows && listed == s->rows; i++)
+	{
+		const float *x = s->x + i * s->n;
+
+		fc_check();
+		for (size_t j = 0; j <= i; j++)
+		{
+			double		sum = 0.0;
+
+			for (size_t e = end[j]; e < end[j + 1]; e++)
+				sum += (double) value[e] * (double) x[column[e]];
+			matrix[i * s->rows + j] = sum;
+		}
+	}
+	fc_arena_release(arena, mark);
+	return listed == s->rows;
 }
 
 /*
@@ -465,7 +564,10 @@ axes_whole(subspace *s, fc_arena *arena)
 	double	   *matrix = FC_TAKE(arena, order * order, double);
 	eigen_work	eigen = take_eigen(arena, order);
 
-	square_rows(s, covariance, order, sums, matrix);
+	if (covariance)
+		covariance_of_rows(s, sums, matrix);
+	else if (!products_of_sparse_rows(s, arena, matrix))
+		products_of_rows(s, sums, matrix);
 	fc_symmetric_eigen(matrix, order, eigen.values, eigen.lapack,
 					   eigen.integers);
 	if (!covariance)
@@ -521,7 +623,8 @@ fc_principal_worksize(size_t rows, size_t d, size_t n)
 
 	return (n + FC_EIGEN_SPARE) * d * (2 * sizeof(double) + 2 * sizeof(float)) +
 		(n + 2 * FC_EIGEN_SPARE) * (n + TILE) * 4 * sizeof(double) +
-		4 * order * order * sizeof(double) + 65536;
+		4 * order * order * sizeof(double) +
+		(rows * d / SPARSE_SHARE + d + rows) * 8 + 65536;
 }
 
 void

@@ -53,17 +53,46 @@ row_of(const fc_centroid_source *rows, size_t j)
 }
 
 /*
+ * Computes the mean of sparse centroids, and their mean squared distance from
+ * it.
+ */
+static void
+find_sparse_mean(const fc_centroid_source *centroids, double *mean,
+				 double *spread)
+{
+	double		k = (double) centroids->k;
+
+	for (size_t j = 0; j < centroids->k; j++)
+	{
+		const uint32_t *index;
+		const double *value;
+		size_t		count = centroids->elements(centroids->place, j, &index,
+												&value);
+
+		for (size_t e = 0; e < count; e++)
+		{
+			mean[index[e]] += value[e] / k;
+			*spread += value[e] * value[e] / k;
+		}
+	}
+	*spread = fmax(*spread - fc_sum_of_squares(mean, centroids->d), 0.0);
+}
+
+/*
  * Computes the mean of the centroids; returns true if it should be the offset.
  */
 static bool
 find_mean(const fc_centroid_source *centroids, double *mean)
 {
+	bool		sparse = centroids->elements != NULL;
 	size_t		k = centroids->k;
 	size_t		d = centroids->d;
 	double		spread = 0;
 
 	memset(mean, 0, d * sizeof(double));
-	for (size_t j = 0; j < k; j++)
+	if (sparse)
+		find_sparse_mean(centroids, mean, &spread);
+	for (size_t j = 0; j < k && !sparse; j++)
 	{
 		const double *row = row_of(centroids, j);
 
@@ -71,7 +100,7 @@ find_mean(const fc_centroid_source *centroids, double *mean)
 		for (size_t i = 0; i < d; i++)
 			mean[i] += row[i] / (double) k;
 	}
-	for (size_t j = 0; j < k; j++)
+	for (size_t j = 0; j < k && !sparse; j++)
 	{
 		double		length = fc_length_between(row_of(centroids, j), mean, d);
 
@@ -79,6 +108,31 @@ find_mean(const fc_centroid_source *centroids, double *mean)
 		spread += length * length / (double) k;
 	}
 	return fc_sum_of_squares(mean, d) > OFFSET_RATIO * spread;
+}
+
+/* Rounds sparse centroids to floats; returns the greatest magnitude. */
+static double
+round_sparse_centroids(const fc_centroid_source *centroids, float *values)
+{
+	double		max = 0;
+
+	for (size_t j = 0; j < centroids->k; j++)
+	{
+		float	   *row = values + j * centroids->d;
+		const uint32_t *index;
+		const double *value;
+		size_t		count = centroids->elements(centroids->place, j, &index,
+												&value);
+
+		fc_check();
+		memset(row, 0, centroids->d * sizeof(float));
+		for (size_t e = 0; e < count; e++)
+		{
+			max = fc_greater(fabs(value[e]), max);
+			row[index[e]] = (float) value[e];
+		}
+	}
+	return max;
 }
 
 /*
@@ -122,7 +176,9 @@ fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
 
 	op.metric = metric;
 	op.factor[0].values = values;
-	*max = round_centroids(centroids, op.offset, values);
+	*max = centroids->elements != NULL && !far
+		? round_sparse_centroids(centroids, values)
+		: round_centroids(centroids, op.offset, values);
 	fc_operator_measure(&op, fc_take_scratch(arena, fc_operator_scratch(&op)),
 						half_norms);
 	fc_operator_write(&op, header);

@@ -16,7 +16,8 @@ size_t		fc_codebook_size(size_t k, size_t d);
 
 /*
  * A source of k rows of d numbers: an array x, or a function that returns one
- * row, valid until the next call.
+ * row, valid until the next call, or the elements of one row: their number,
+ * their ascending indices, and their values. All other values are +0.
  */
 typedef struct fc_centroid_source
 {
@@ -25,6 +26,9 @@ typedef struct fc_centroid_source
 	const double *x;
 	const double *(*row) (void *place, size_t j);	/* reader of row j; NULL:
 													 * rows are at x */
+	size_t		(*elements) (void *place, size_t j, const uint32_t **index,
+							 const double **value); /* NULL: rows are not
+													 * sparse */
 	void	   *place;
 } fc_centroid_source;
 

@@ -114,6 +114,19 @@ fc_coreset_row(const fc_coreset *state, size_t slot, double *row)
 	return row;
 }
 
+size_t
+fc_coreset_row_elements(const fc_coreset *state, size_t slot,
+						const uint32_t **index, const double **value)
+{
+	size_t		count = state->elements;
+
+	*value = row_in(state, slot);
+	*index = (const uint32_t *) (*value + state->elements);
+	while (count > 0 && !is_element((*value)[count - 1]))
+		count--;
+	return count;
+}
+
 /* Stores the values x in a slot. */
 static void
 write_row(fc_coreset *state, size_t slot, const double *x)

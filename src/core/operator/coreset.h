@@ -147,6 +147,13 @@ fc_coreset_row_ranks(const fc_coreset *state)
 const double *fc_coreset_row(const fc_coreset *state, size_t slot, double *row);
 
 /*
+ * Returns the number of elements of the row in a slot of a state of sparse
+ * rows, with ascending indices; all other values are +0.
+ */
+size_t		fc_coreset_row_elements(const fc_coreset *state, size_t slot,
+									const uint32_t **index, const double **value);
+
+/*
  * Lists the sample in ascending order of rank: the slots of its
  * fc_coreset_rows rows, and their weights.
  */

@@ -278,13 +278,40 @@ factor_error(const fc_operator *op, double max)
 
 /* ---- range ---- */
 
+/* Number of rows whose magnitudes are summed together. A guess. */
+#define SUMMED_ROWS	8
+
+/*
+ * Computes the same as apply_magnitude for rows first .. first + SUMMED_ROWS -
+ * 1 of a dense factor: eight sums at a time do not wait for each other.
+ */
+static void
+apply_dense_magnitude(const fc_factor *factor, size_t first, const float *in,
+					  float add, float *out)
+{
+	const float *values = factor->values + first * factor->columns;
+	float		sum[SUMMED_ROWS];
+
+	for (size_t r = 0; r < SUMMED_ROWS; r++)
+		sum[r] = add * (float) (factor->columns + 1);
+	for (size_t c = 0; c < factor->columns; c++)
+		for (size_t r = 0; r < SUMMED_ROWS; r++)
+			sum[r] += fabsf(values[r * factor->columns + c]) * in[c];
+	memcpy(out + first, sum, sizeof(sum));
+}
+
 /*
  * Computes out = |F| in, plus `add` per operation; all values are positive.
  */
 static void
 apply_magnitude(const fc_factor *factor, const float *in, float add, float *out)
 {
-	for (size_t r = 0; r < factor->rows; r++)
+	size_t		done = 0;
+
+	for (; factor->row_start == NULL && done + SUMMED_ROWS <= factor->rows;
+		 done += SUMMED_ROWS)
+		apply_dense_magnitude(factor, done, in, add, out);
+	for (size_t r = done; r < factor->rows; r++)
 	{
 		size_t		start = (factor->row_start != NULL ? factor->row_start[r]
 							 : r * factor->columns);

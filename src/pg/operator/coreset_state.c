@@ -167,6 +167,34 @@ listed_row(void *place, size_t j)
 	return list->row;
 }
 
+/* Returns the elements of a row of a state of sparse rows, without its weight. */
+static size_t
+listed_elements(void *place, size_t j, const uint32_t **index, const double **value)
+{
+	const listed_rows *list = place;
+	size_t		count = fc_coreset_row_elements(list->state, list->slots[j], index, value);
+
+	return count > 0 && (*index)[count - 1] == list->d ? count - 1 : count;
+}
+
+/* Returns true if the state has sparse rows without missing values. */
+static bool
+rows_are_sparse(listed_rows *list, Size n)
+{
+	bool		sparse = list->state->elements > 0;
+
+	for (Size r = 0; r < n && sparse; r++)
+	{
+		const uint32_t *index;
+		const double *value;
+
+		size_t		count = listed_elements(list, r, &index, &value);
+
+		sparse = fc_all_finite(value, count);
+	}
+	return sparse;
+}
+
 /* Returns the bits of missing values (weighted_rows.h), or NULL. */
 static uint64 *
 missing_bits(const listed_rows *list, Size n, memory_account *memory)
@@ -228,8 +256,10 @@ rows_of_coreset(const fc_coreset *state, const double *fill, memory_account *mem
 	list.row = FC_TAKE(&arena, d, double);
 	weights = FC_TAKE(&arena, n, double);
 	fc_coreset_sample(state, &arena, list.slots, weights);
+	if (rows_are_sparse(&list, n))
+		source.elements = listed_elements;
 	result = rows_of_operator(make_codebook_of((fc_metric) state->metric, &source, weights));
-	result->missing = missing_bits(&list, n, memory);
+	result->missing = source.elements == NULL ? missing_bits(&list, n, memory) : NULL;
 	result->counts = state->weighted ? counts_of_rows(&list, weights, n, memory) : NULL;
 	release_arena(&arena);
 	return result;

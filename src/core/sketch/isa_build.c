@@ -417,10 +417,42 @@ lane_butterflies(vfloat v)
 	return v;
 }
 
+/* Computes three stages of vectors i + j half, j < 8. */
+INLINE void
+three_stages(vfloat *v, size_t half)
+{
+	vfloat		x[8];
+
+#pragma GCC unroll 8
+	for (size_t j = 0; j < 8; j++)
+		x[j] = v[j * half];
+#pragma GCC unroll 3
+	for (size_t apart = 1; apart < 8; apart *= 2)
+#pragma GCC unroll 8
+		for (size_t j = 0; j < 8; j++)
+			if ((j & apart) == 0)
+			{
+				vfloat		a = x[j];
+				vfloat		b = x[j + apart];
+
+				x[j] = a + b;
+				x[j + apart] = a - b;
+			}
+#pragma GCC unroll 8
+	for (size_t j = 0; j < 8; j++)
+		v[j * half] = x[j];
+}
+
 /* Computes the stages of size `half` up to `size`, in vectors. */
 INLINE void
 butterflies(vfloat *v, size_t half, size_t size)
 {
+	if (8 * half == size)		/* one pass instead of two */
+	{
+		for (size_t i = 0; i < half; i++)
+			three_stages(v + i, half);
+		return;
+	}
 	for (; 4 * half <= size; half *= 4) /* two stages per pass halve the
 										 * memory traffic */
 		for (size_t start = 0; start < size; start += 4 * half)
@@ -448,6 +480,48 @@ butterflies(vfloat *v, size_t half, size_t size)
 			}
 }
 
+INLINE bool
+is_zero(vfloat a, vfloat b, vfloat c, vfloat d)
+{
+	vlong		bits = (vlong) a | (vlong) b | (vlong) c | (vlong) d;
+
+#if FC_ISA == 4
+	return _mm512_test_epi64_mask((__m512i) bits, (__m512i) bits) == 0;
+#elif FC_ISA == 3
+	return _mm256_testz_si256((__m256i) bits, (__m256i) bits) != 0;
+#else
+	int64_t		any = 0;
+
+	for (size_t l = 0; l < sizeof(bits) / sizeof(int64_t); l++)
+		any |= bits[l];
+	return any == 0;
+#endif
+}
+
+/*
+ * Computes the stages within vectors and the first two stages of vectors of
+ * v = H D v. Four vectors of zeros, as sparse rows have, stay so.
+ */
+INLINE void
+first_stages(const float *signs, vfloat *v, size_t size)
+{
+	for (size_t i = 0; i < size; i += 4)
+	{
+		const vfloat *sign = (const vfloat *) (signs + i * LANES);
+		vfloat		x[4];
+
+		if (is_zero(v[i], v[i + 1], v[i + 2], v[i + 3]))
+			continue;
+#pragma GCC unroll 4
+		for (size_t j = 0; j < 4; j++)
+			x[j] = lane_butterflies(v[i + j] * sign[j]);
+		v[i] = (x[0] + x[1]) + (x[2] + x[3]);
+		v[i + 1] = (x[0] - x[1]) + (x[2] - x[3]);
+		v[i + 2] = (x[0] + x[1]) - (x[2] + x[3]);
+		v[i + 3] = (x[0] - x[1]) - (x[2] - x[3]);
+	}
+}
+
 /*
  * Computes the first `kept` vectors of v = H D v, where signs is the diagonal
  * of D and v has `size` vectors, both powers of two. Blocks of `kept` vectors
@@ -462,9 +536,11 @@ transform(const float *signs, size_t size, size_t kept, vfloat *v)
 		block = kept;
 	for (size_t start = 0; start < size; start += block)
 	{
-		for (size_t i = start; i < start + block; i++)
+		if (block >= 4)
+			first_stages(signs + start * LANES, v + start, block);
+		for (size_t i = start; i < start + block && block < 4; i++)
 			v[i] = lane_butterflies(v[i] * *(const vfloat *) (signs + i * LANES));
-		butterflies(v + start, 1, block);
+		butterflies(v + start, block < 4 ? 1 : 4, block);
 	}
 	for (size_t start = 0; start < size && block < kept; start += kept)
 		butterflies(v + start, block, kept);

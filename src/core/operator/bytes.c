@@ -588,12 +588,10 @@ header_valid(const fc_operator_header *header)
 }
 
 fc_status
-fc_operator_check(const void *bytes, size_t size)
+fc_operator_check_written(const fc_operator_header *header, size_t size)
 {
-	const fc_operator_header *header = bytes;
 	const fc_factor_header *factors;
 	fc_operator op;
-	uint64_t	digest[2];
 	size_t		expected;
 
 	if (size < sizeof(fc_operator_header) || !header_valid(header))
@@ -601,15 +599,12 @@ fc_operator_check(const void *bytes, size_t size)
 	expected = front_size(header->k, header->d, header->flags, header->factors);
 	if (size < expected)
 		return FC_EFORMAT;
-	factors = (const fc_factor_header *) ((const char *) bytes + expected -
+	factors = (const fc_factor_header *) ((const char *) header + expected -
 										  ROUND8(header->k * sizeof(float))) -
 		header->factors;
 	if (!factor_headers_valid(header, factors, &expected) ||
 		size != expected + exact_size(header->k, header->d, header->flags) +
 		tail_size(header->k, header->flags))
-		return FC_EFORMAT;
-	compute_digest(header, size, digest);
-	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
 		return FC_EFORMAT;
 	fc_operator_view(header, &op);
 	return (op.metric != FC_INNER_PRODUCT || fc_operator_is_codebook(&op)) &&
@@ -617,4 +612,18 @@ fc_operator_check(const void *bytes, size_t size)
 		values_valid(&op)
 		? FC_OK
 		: FC_EFORMAT;
+}
+
+fc_status
+fc_operator_check(const void *bytes, size_t size)
+{
+	const fc_operator_header *header = bytes;
+	fc_status	status = fc_operator_check_written(header, size);
+	uint64_t	digest[2];
+
+	if (status != FC_OK)
+		return status;
+	compute_digest(header, size, digest);
+	return digest[0] == header->digest[0] && digest[1] == header->digest[1]
+		? FC_OK : FC_EFORMAT;
 }

@@ -134,4 +134,7 @@ void		fc_operator_view(const fc_operator_header *header, fc_operator *op);
  */
 fc_status	fc_operator_check(const void *bytes, size_t size);
 
+/* Does the same for bytes of fc_operator_write, without computing the digest. */
+fc_status	fc_operator_check_written(const fc_operator_header *header, size_t size);
+
 #endif							/* FC_OPERATOR_BYTES_H */

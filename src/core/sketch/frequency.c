@@ -15,7 +15,7 @@
  * with E = R^2/4, p(E) ~ sqrt(1 + E) exp(-2E), so E is drawn from Exp(3/2) and
  * accepted with probability sqrt(1 + E) exp(-E/2) (about 91 %).
  */
-#include "sketch/spec.h"
+#include "sketch/isa.h"
 
 #include "base/rng.h"
 
@@ -162,20 +162,14 @@ dense_frequency(const fc_spec *spec, uint32_t j, float *omega)
 		omega[i] = (float) (factor * (double) omega[i]);
 }
 
-/* Computes v <- H v in place, p = 2^q entries (unnormalised). */
+/* Computes row j of H, p = 2^q entries of 1 and -1. */
 static void
-hadamard(float *v, size_t p)
+hadamard_row(size_t j, size_t p, float *v)
 {
+	v[0] = 1.0f;
 	for (size_t half = 1; half < p; half *= 2)
-		for (size_t start = 0; start < p; start += 2 * half)
-			for (size_t i = start; i < start + half; i++)
-			{
-				float		a = v[i];
-				float		b = v[i + half];
-
-				v[i] = a + b;
-				v[i + half] = a - b;
-			}
+		for (size_t i = 0; i < half; i++)
+			v[half + i] = (j & half) != 0 ? -v[i] : v[i];
 }
 
 /*
@@ -183,17 +177,14 @@ hadamard(float *v, size_t p)
  * D1 H e_j (each factor is symmetric), so a row costs two transforms.
  */
 static void
-structured_row(const float *signs, size_t j, size_t p, float *v)
+structured_row(const fc_sketch_isa *isa, const float *signs, size_t j, size_t p,
+			   float *v)
 {
+	hadamard_row(j, p, v);
+	isa->transform(signs, p, v);
+	isa->transform(signs + p, p, v);
 	for (size_t i = 0; i < p; i++)
-		v[i] = __builtin_popcountll(i & j) & 1 ? -1.0f : 1.0f;
-	for (int round = 0; round < 3; round++)
-	{
-		for (size_t i = 0; i < p; i++)
-			v[i] *= signs[(size_t) round * p + i];
-		if (round < 2)
-			hadamard(v, p);
-	}
+		v[i] *= signs[2 * p + i];
 }
 
 /*
@@ -206,6 +197,7 @@ fc_structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega,
 {
 	size_t		n = spec->reduced;
 	size_t		p = fc_padded_dim(n);
+	const fc_sketch_isa *isa = fc_sketch_isa_select();
 	fc_mark		mark = fc_arena_mark(arena);
 	float	   *signs = FC_TAKE(arena, 3 * p, float);
 	float	   *v = FC_TAKE(arena, p, float);
@@ -220,7 +212,7 @@ fc_structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega,
 			for (uint32_t round = 0; round < 3; round++)
 				fc_block_signs(spec, (uint32_t) (j / p), round, p,
 							   signs + round * p);
-		structured_row(signs, j % p, p, v);
+		structured_row(isa, signs, j % p, p, v);
 		for (size_t i = 0; i < n; i++)
 			norm += (double) v[i] * (double) v[i];
 		factor = norm > 0 ? radius_of(spec, j) / sqrt(norm) : 0;

@@ -109,6 +109,12 @@ typedef struct fc_sketch_isa
 	 */
 	void		(*quantise) (const float *h, size_t count, int32_t *cosine,
 							 int32_t *sine);
+
+	/*
+	 * Computes v <- H D v in place, p = 2^q >= FC_MIN_PADDED entries, where
+	 * signs (p) is the diagonal of D. H is not normalised.
+	 */
+	void		(*transform) (const float *signs, size_t p, float *v);
 } fc_sketch_isa;
 
 const fc_sketch_isa *fc_sketch_isa_select(void);

@@ -550,6 +550,12 @@ transform(const float *signs, size_t size, size_t kept, vfloat *v)
 				v[i] += v[i + half];
 }
 
+static void
+whole_transform(const float *signs, size_t p, float *v)
+{
+	transform(signs, p / LANES, p / LANES, (vfloat *) v);
+}
+
 /*
  * Adds the integers of a row to cosines[j] and sines[j]; `vectors` vectors
  * each.
@@ -673,5 +679,6 @@ const fc_sketch_isa BUILD = {
 	track,
 	accumulate,
 	weigh,
-	quantise
+	quantise,
+	whole_transform
 };

@@ -605,6 +605,35 @@ fold_bounds(const fc_sketch_view *sketch)
 	}
 }
 
+/* Number of dimensions whose sums are loaded together. A guess. */
+#define FOLDED	256
+
+/*
+ * Does the same as fold_dimension for the dimensions from `start` on, FOLDED
+ * at most, in which a pending row has an element. Their sums are read from
+ * memory at the same time: a read takes longer than an addition.
+ */
+static bool
+fold_present(const fc_sketch_view *sketch, size_t start)
+{
+	size_t		end = smaller(start + FOLDED, sketch->spec->dim);
+	size_t		list[FOLDED];
+	size_t		count = 0;
+	bool		fit = true;
+
+	for (size_t i = start; i < end; i++)
+	{
+		list[count] = i;
+		count += sketch->present[i] > 0;
+	}
+	for (size_t p = 0; p < count; p++)
+		for (size_t which = 0; which < FC_SKETCH_SUMS; which++)
+			__builtin_prefetch(&sketch->sum[which * sketch->tracked + list[p]], 1);
+	for (size_t p = 0; p < count; p++)
+		fit &= fold_dimension(sketch, list[p]);
+	return fit;
+}
+
 /*
  * Adds the pending sums and bounds to the sketch. Returns false if a sum
  * overflows. If all pending rows are sparse, dimensions without an element
@@ -617,9 +646,10 @@ fold_sums(const fc_sketch_view *sketch)
 	bool		sparse = sketch->head->sparse == sketch->head->pending;
 	bool		fit = true;
 
-	for (size_t i = 0; i < sketch->tracked; i++)
-		if (!sparse || i >= d || sketch->present[i] > 0)
-			fit &= fold_dimension(sketch, i);
+	for (size_t i = 0; i < d && sparse; i += FOLDED)
+		fit &= fold_present(sketch, i);
+	for (size_t i = sparse ? d : 0; i < sketch->tracked; i++)
+		fit &= fold_dimension(sketch, i);
 	if (sketch->head->flags & FC_SKETCH_BOUNDS)
 		fold_bounds(sketch);
 	if (sketch->head->sparse > 0)

@@ -191,7 +191,7 @@ write_operator(const fc_operator *op, fc_operator_header **header)
 	*header = alloc_large(size);
 	fc_operator_write(op, *header);
 	SET_VARSIZE(*header, size);
-	return fc_operator_check(*header, size);
+	return fc_operator_check_written(*header, size);
 }
 
 fc_codebook *
@@ -208,7 +208,7 @@ make_codebook_of(fc_metric metric, const fc_centroid_source *centroids,
 	size = fc_codebook_write(metric, centroids, weights, &arena, header, &max);
 	SET_VARSIZE(header, size);
 	check_centroid_size(max);
-	if (fc_operator_check(header, size) != FC_OK)
+	if (fc_operator_check_written(header, size) != FC_OK)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("centroids are too large for single precision"),
 				errhint("Scale the data down."));

@@ -1,44 +1,6 @@
 /* rng.c - Philox4x32-10 and the distributions built on it; see rng.h */
 #include "base/rng.h"
 
-/*
- * Multipliers, Weyl increments of the key and rounds of Philox4x32-10 (Salmon,
- * Moraes, Dror, Shaw 2011).
- */
-#define PHILOX_M0	UINT32_C(0xD2511F53)
-#define PHILOX_M1	UINT32_C(0xCD9E8D57)
-#define PHILOX_W0	UINT32_C(0x9E3779B9)
-#define PHILOX_W1	UINT32_C(0xBB67AE85)
-#define PHILOX_ROUNDS	10
-
-void
-fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4])
-{
-	uint32_t	k0 = (uint32_t) key;
-	uint32_t	k1 = (uint32_t) (key >> 32);
-	uint32_t	c0 = counter[0];
-	uint32_t	c1 = counter[1];
-	uint32_t	c2 = counter[2];
-	uint32_t	c3 = counter[3];
-
-	for (int round = 0; round < PHILOX_ROUNDS; round++)
-	{
-		uint64_t	p0 = (uint64_t) PHILOX_M0 * c0;
-		uint64_t	p1 = (uint64_t) PHILOX_M1 * c2;
-
-		c0 = (uint32_t) (p1 >> 32) ^ c1 ^ k0;
-		c1 = (uint32_t) p1;
-		c2 = (uint32_t) (p0 >> 32) ^ c3 ^ k1;
-		c3 = (uint32_t) p0;
-		k0 += PHILOX_W0;
-		k1 += PHILOX_W1;
-	}
-	block[0] = c0;
-	block[1] = c1;
-	block[2] = c2;
-	block[3] = c3;
-}
-
 static inline uint64_t
 mix(uint64_t a, uint64_t b)
 {
@@ -148,14 +110,6 @@ fc_rng_word(fc_rng *rng)
 		rng->left = 4;
 	}
 	return rng->block[4 - rng->left--];
-}
-
-double
-fc_uniform_of(uint32_t high, uint32_t low)
-{
-	uint64_t	bits = ((uint64_t) high << 32 | low) >> 12;
-
-	return ((double) bits + 0.5) * FC_EXP2_MINUS(52);
 }
 
 double

@@ -13,7 +13,45 @@
 
 #include "base/fc.h"
 
-void		fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4]);
+/*
+ * Multipliers, Weyl increments of the key and rounds of Philox4x32-10 (Salmon,
+ * Moraes, Dror, Shaw 2011).
+ */
+#define PHILOX_M0	UINT32_C(0xD2511F53)
+#define PHILOX_M1	UINT32_C(0xCD9E8D57)
+#define PHILOX_W0	UINT32_C(0x9E3779B9)
+#define PHILOX_W1	UINT32_C(0xBB67AE85)
+#define PHILOX_ROUNDS	10
+
+static inline void
+fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4])
+{
+	uint32_t	k0 = (uint32_t) key;
+	uint32_t	k1 = (uint32_t) (key >> 32);
+	uint32_t	c0 = counter[0];
+	uint32_t	c1 = counter[1];
+	uint32_t	c2 = counter[2];
+	uint32_t	c3 = counter[3];
+
+#pragma GCC unroll 10			/* loops around it become vector code */
+	for (int round = 0; round < PHILOX_ROUNDS; round++)
+	{
+		uint64_t	p0 = (uint64_t) PHILOX_M0 * c0;
+		uint64_t	p1 = (uint64_t) PHILOX_M1 * c2;
+
+		c0 = (uint32_t) (p1 >> 32) ^ c1 ^ k0;
+		c1 = (uint32_t) p1;
+		c2 = (uint32_t) (p0 >> 32) ^ c3 ^ k1;
+		c3 = (uint32_t) p0;
+		k0 += PHILOX_W0;
+		k1 += PHILOX_W1;
+	}
+	block[0] = c0;
+	block[1] = c1;
+	block[2] = c2;
+	block[3] = c3;
+}
+
 uint64_t	fc_hash_bytes(uint64_t seed, const void *bytes, size_t size);
 
 /* Returns the keyed hash of three words, in half the time of fc_hash_bytes. */
@@ -44,11 +82,19 @@ double		fc_rng_normal(fc_rng *rng);
 size_t		fc_rng_below(fc_rng *rng, size_t limit);	/* uniform integer in
 														 * [0, limit) */
 
+/* Returns a uniform variate of 52 bits in (0, 1). */
+static inline double
+fc_uniform_of(uint32_t high, uint32_t low)
+{
+	uint64_t	bits = ((uint64_t) high << 32 | low) >> 12;
+
+	return ((double) (int64_t) bits + 0.5) * FC_EXP2_MINUS(52);
+}
+
 /*
  * Computes two standard normal variates from four random 32-bit words
  * (Box-Muller on 52-bit uniforms).
  */
 void		fc_normal_pair(const uint32_t block[4], double pair[2]);
-double		fc_uniform_of(uint32_t high, uint32_t low);
 
 #endif							/* FC_BASE_RNG_H */

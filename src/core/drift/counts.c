@@ -354,6 +354,23 @@ cell_of(const fc_drift_prepared *prepared, size_t j, float x)
 	return (uint8_t) below;
 }
 
+/*
+ * Does the same for an element x of a sparse row. The thresholds ascend, and
+ * those below 0 are below a greater x.
+ */
+static inline uint8_t
+cell_of_element(const fc_drift_prepared *prepared, size_t j, float x)
+{
+	const float *threshold = (prepared->threshold +
+							  j / FC_DRIFT_TILE * THRESHOLDS * FC_DRIFT_TILE +
+							  j % FC_DRIFT_TILE);
+	size_t		below = x >= prepared->sparse[j] ? prepared->zero[j] : 0;
+
+	while (below < THRESHOLDS && x > threshold[below * FC_DRIFT_TILE])
+		below++;
+	return (uint8_t) below;
+}
+
 /* Returns value x of column j relative to the origin. */
 static inline float
 from_origin(const fc_drift_prepared *prepared, size_t j, double x)
@@ -490,8 +507,9 @@ fc_drift_count_sparse_row(const fc_drift_prepared *prepared,
 		size_t		j = row->indices[e];
 		float		x = from_origin(prepared, j, row->values[e]);
 
+		add_number(counts, j * FC_DRIFT_CELLS + cell_of_element(prepared, j, x),
+				   weight);
 		prepared->sparse[j] = x;
-		add_number(counts, j * FC_DRIFT_CELLS + cell_of(prepared, j, x), weight);
 		add_number(counts, j * FC_DRIFT_CELLS + prepared->zero[j], -(uint64_t) weight);
 	}
 	count_bits(prepared, prepared->sparse, weight, counts);

@@ -18,6 +18,7 @@
 #include "sketch/isa.h"
 
 #include "base/rng.h"
+#include "base/simd.h"
 
 #define PI 3.14159265358979323846
 
@@ -78,6 +79,23 @@ adapted_radius(const fc_spec *spec, uint32_t j)
 	}
 }
 
+/* Number of uniform variates that are drawn together, in vectors. A guess. */
+#define DRAWN	256
+
+/* Draws u of pairs i = first .. first + DRAWN - 1 of the length of frequency j. */
+FC_CLONES static void
+draw_lengths(uint64_t seed, uint32_t j, uint32_t first, double *u)
+{
+	for (uint32_t i = 0; i < DRAWN; i++)
+	{
+		uint32_t	counter[4] = {j, first + i, 0, DRAW_LENGTH};
+		uint32_t	block[4];
+
+		fc_philox(seed, counter, block);
+		u[i] = fc_uniform_of(block[0], block[1]);
+	}
+}
+
 /*
  * Draws the length of a standard normal vector of n values. By the formula of
  * fc_normal_pair, the squared length of a pair is -2 log u; the logarithm is
@@ -88,25 +106,27 @@ normal_length(const fc_spec *spec, uint32_t j)
 {
 	double		square = 0;
 	double		product = 1.0;
+	double		u[DRAWN];
 
-	for (uint32_t i = 0; i < spec->reduced; i += 2)
+	for (uint32_t i = 0; i < spec->reduced / 2; i++)
 	{
-		uint32_t	block[4];
-		double		pair[2];
-
-		draw(spec, j, i / 2, 0, DRAW_LENGTH, block);
-		if (i + 1 == spec->reduced)
-		{
-			fc_normal_pair(block, pair);
-			square += pair[0] * pair[0];
-			break;
-		}
-		product *= fc_uniform_of(block[0], block[1]);
+		if (i % DRAWN == 0)
+			draw_lengths(spec->seed, j, i, u);
+		product *= u[i % DRAWN];
 		if (product < FC_EXP2_MINUS(900))
 		{
 			square -= 2.0 * log(product);
 			product = 1.0;
 		}
+	}
+	if (spec->reduced % 2 == 1)
+	{
+		uint32_t	block[4];
+		double		pair[2];
+
+		draw(spec, j, spec->reduced / 2, 0, DRAW_LENGTH, block);
+		fc_normal_pair(block, pair);
+		square += pair[0] * pair[0];
 	}
 	return sqrt(square - 2.0 * log(product));
 }

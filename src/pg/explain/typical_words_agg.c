@@ -186,9 +186,10 @@ make_room(word_counts *state, Size more)
 static bool
 has_letter(text_lexeme item)
 {
+	text	   *lexeme = cstring_to_text_with_len(item.bytes, item.length);
+
 	return DatumGetBool(DirectFunctionCall2Coll(textregexeq, DEFAULT_COLLATION_OID,
-												PointerGetDatum(cstring_to_text_with_len(item.bytes,
-																						 item.length)),
+												PointerGetDatum(lexeme),
 												CStringGetTextDatum("[[:alpha:]]")));
 }
 
@@ -392,8 +393,9 @@ rank_words(const word_counts *state, ranked_word *best)
 	words_start_iterate(state->words, &iterator);
 	while ((slot = words_iterate(state->words, &iterator)) != NULL)
 	{
+		const word_slot *total = words_lookup(totals, in_all_clusters(slot->key));
 		const ranked_word item = {
-			(double) slot->n * log(1 + mean / (double) words_lookup(totals, in_all_clusters(slot->key))->n), slot->key
+			(double) slot->n * log(1 + mean / (double) total->n), slot->key
 		};
 
 		CHECK_FOR_INTERRUPTS();

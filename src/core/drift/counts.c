@@ -355,8 +355,9 @@ cell_of(const fc_drift_prepared *prepared, size_t j, float x)
 }
 
 /*
- * Does the same for an element x of a sparse row. The thresholds ascend, and
- * those below 0 are below a greater x.
+ * Returns the number of thresholds of column j below an element x of a sparse
+ * row. Thresholds ascend: if x is at least 0, all thresholds below 0 are below
+ * x, too.
  */
 static inline uint8_t
 cell_of_element(const fc_drift_prepared *prepared, size_t j, float x)

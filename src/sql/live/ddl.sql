@@ -8,9 +8,13 @@
 -- A role that issues DDL needs no right to the extension. The event triggers return immediately if
 -- no live sketch was made since kept_sketches was last vacuumed. They test the size of the table
 -- instead of its rows in a snapshot, because uncommitted live sketches count, too. For ALTER TABLE
--- they first look for triggers of a restored live sketch, even if kept_sketches is empty. The event
+-- they also look for triggers of a restored live sketch, even if kept_sketches is empty. The event
 -- triggers are in PL/pgSQL and call the module only for tables with live sketches, so that other
 -- DDL works if the file of the module is missing.
+--
+-- All DDL of the database pays for the tests before the return. CREATE and DROP TABLE pay only for an
+-- expression, which PL/pgSQL evaluates without a query. A query would cost about 15 microseconds more
+-- (bench/ddl.sql).
 --
 -- CREATE OR REPLACE, RENAME, ENABLE, DISABLE and DROP change a trigger, and each change is recorded
 -- when it happens. A later reader cannot detect it: the trigger may have its old form again,
@@ -52,19 +56,18 @@ $$;
 -- table, or of columns of an enum whose labels changed. Also records that a command changed the
 -- triggers. Drops the live sketches of a dropped table, no matter who drops the table. Reads under
 -- the latest snapshot, because DDL of any transaction acts on the present tables.
-CREATE FUNCTION fastclust_owner.live_ddl() RETURNS event_trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path FROM CURRENT SET quote_all_identifiers = off AS $$
+CREATE FUNCTION fastclust_owner.record_ddl(event text) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET quote_all_identifiers = off AS $$
 DECLARE
     -- true if this function sees all rows that others have committed
     is_latest boolean := current_setting('transaction_isolation') LIKE 'read %';
 BEGIN
-    IF TG_EVENT = 'ddl_command_end' THEN
+    IF event = 'ddl_command_end' THEN
         PERFORM restore_leaves();
     END IF;
     IF pg_relation_size('kept_sketches') = 0 THEN
         RETURN;
-    ELSIF TG_EVENT = 'sql_drop' THEN
+    ELSIF event = 'sql_drop' THEN
         IF is_latest
            AND NOT EXISTS (SELECT FROM pg_event_trigger_dropped_objects() o
                             WHERE (o.classid = 'pg_trigger'::regclass
@@ -119,14 +122,46 @@ BEGIN
 END
 $$;
 
+-- Calls record_ddl if there may be live sketches, or triggers of restored ones. A dump creates the
+-- triggers before it enables them.
+CREATE FUNCTION fastclust_owner.live_ddl() RETURNS event_trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust_internal, fastclust_owner, pg_temp AS $$
+BEGIN
+    IF TG_EVENT = 'sql_drop' AND pg_relation_size('kept_sketches') = 0 THEN
+        RETURN;
+    END IF;
+    PERFORM record_ddl(TG_EVENT)
+      WHERE pg_relation_size('kept_sketches') > 0
+         OR EXISTS (SELECT FROM pg_depend d
+                     WHERE d.refclassid = 'pg_proc'::regclass
+                       AND d.refobjid = 'live_change()'::regprocedure
+                       AND d.classid = 'pg_trigger'::regclass);
+END
+$$;
+
 -- Counts the leaves that the command added to tables that the caller owns. Raises an error outside
 -- of an event trigger.
-CREATE FUNCTION fastclust_internal.follow_leaves(live_ids bigint[]) RETURNS void
+CREATE FUNCTION fastclust_internal.follow_leaves() RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
+    live_ids bigint[] := ARRAY(
+                             WITH RECURSIVE above AS (
+                                                SELECT c.objid AS id
+                                                  FROM pg_event_trigger_ddl_commands() c
+                                                 WHERE c.classid = 'pg_class'::regclass
+                                                UNION
+                                                SELECT i.inhparent
+                                                  FROM pg_inherits i
+                                                  JOIN above ON i.inhrelid = above.id)
+                             SELECT l.id FROM own_live_sketches l
+                              WHERE l.relation IN (SELECT above.id FROM above));
     added record;
     live kept_sketches;
 BEGIN
+    IF live_ids = '{}' THEN
+        RETURN;    -- the query below would call the module
+    END IF;
     FOR added IN
         SELECT l AS live, t.id::regclass AS leaf, t.is_leaf
           FROM own_live_sketches l, live_tables(l.relation) t
@@ -156,33 +191,20 @@ BEGIN
 END
 $$;
 
+-- Calls follow_leaves if there may be live sketches and the caller may use the extension. The first
+-- test is one expression, and casts a text, because a literal of type regclass is looked up before
+-- the test of the right to its schema.
 CREATE FUNCTION fastclust_owner.live_added() RETURNS event_trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    live_ids bigint[];
 BEGIN
-    IF EXISTS (SELECT
-                 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                 JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = 'follow_leaves'
-                 JOIN pg_class v ON v.relnamespace = n.oid AND v.relname = 'own_live_sketches'
-                WHERE n.nspname = 'fastclust_internal'
-                  AND c.relname = 'kept_sketches'
-                  AND pg_relation_size(c.oid) > 0
-                  AND has_schema_privilege(n.oid, 'USAGE')
-                  AND has_schema_privilege('fastclust', 'USAGE')
-                  AND has_function_privilege(p.oid, 'EXECUTE')
-                  AND has_table_privilege(v.oid, 'SELECT')) THEN
-        live_ids := ARRAY(
-                        WITH RECURSIVE above AS (
-                                           SELECT c.objid AS id
-                                             FROM pg_event_trigger_ddl_commands() c
-                                            WHERE c.classid = 'pg_class'::regclass
-                                           UNION
-                                           SELECT i.inhparent
-                                             FROM pg_inherits i JOIN above ON i.inhrelid = above.id)
-                        SELECT l.id FROM fastclust_internal.own_live_sketches l
-                         WHERE l.relation IN (SELECT above.id FROM above));
-        PERFORM fastclust_internal.follow_leaves(live_ids) WHERE live_ids <> '{}';
+    IF (CASE WHEN has_schema_privilege(to_regnamespace('fastclust_internal')::oid, 'USAGE')
+                 THEN pg_relation_size('fastclust_internal.kept_sketches'::text::regclass) > 0
+             ELSE false END) THEN
+        IF has_schema_privilege('fastclust', 'USAGE')
+           AND has_function_privilege('fastclust_internal.follow_leaves()', 'EXECUTE')
+           AND has_table_privilege('fastclust_internal.own_live_sketches', 'SELECT') THEN
+            PERFORM fastclust_internal.follow_leaves();
+        END IF;
     END IF;
 END
 $$;

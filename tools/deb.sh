@@ -24,6 +24,7 @@ tools/sources.sh "$sources"
 tar -C "$work" --sort=name --exclude=debian -czf "$work/fastclust_$version.orig.tar.gz" "fastclust-$version"
 cd "$sources"
 pg_buildext updatecontrol
+echo "deb: building packages for PostgreSQL $(pg_buildext supported-versions | xargs) in a copy of the sources: about two minutes for each"
 dpkg-buildpackage -us -uc >"$work/log" 2>&1 || { tail -n 60 "$work/log"; exit 1; }
 mkdir -p "$output"
 rm -f "$output"/*
@@ -31,5 +32,8 @@ mv "$work/log" "$work"/*.deb "$work"/*.dsc "$work"/*.orig.tar.gz "$work"/*.debia
 # After "sudo make deb", let the owner of the checkout build in it again.
 [ "$(id -u)" -ne 0 ] || chown -R --reference="$root" "$root/build"
 cd "$output"
+echo "deb: checking the packages with lintian"
 lintian --allow-root --fail-on error,warning --tag-display-limit 0 --suppress-tags initial-upload-closes-no-bugs ./*.changes
-ls -l ./*.deb
+echo "deb: built these packages; build/deb/log has the output of the build"
+cd "$root"
+ls -l build/deb/*.deb

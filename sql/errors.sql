@@ -124,6 +124,8 @@ SELECT sse_agg(op, x) FROM two, (SELECT op FROM made UNION ALL SELECT fastop_agg
 
 -- Damaged bytes of a value are refused when they are read.
 SELECT 'abc'::sketch;
+-- Options in the place of a sketch_spec have the wrong type before keep_sketch is called.
+SELECT keep_sketch('misplaced', 'pg_class', 'x', '{"concurrently": true}');
 SELECT '\x'::sketch;
 SELECT '\x00'::sketch_spec;
 SELECT '\xzz'::fastop;

@@ -53,7 +53,9 @@ value_in(FunctionCallInfo fcinfo, const value_type *type)
 	if (length < 2 || hex[0] != '\\' || hex[1] != 'x' || length % 2 != 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				errmsg("invalid input syntax for type %s", type->name),
-				errdetail("The text form is \\x followed by an even number of hexadecimal digits."));
+				errdetail("The text form is \\x followed by an even number of hexadecimal digits."),
+				hex[0] != '{' ? 0
+				: errhint("Text in braces belongs to another argument. Name that argument in the call: name => '{...}'."));
 	value = palloc0(VARHDRSZ + (length - 2) / 2);
 	for (Size at = 2; at < length; at += HEX_PIECE)
 	{

@@ -420,7 +420,8 @@ BEGIN
         RAISE undefined_table USING
             MESSAGE = format('%s, which model "%s" was trained on, does not exist',
                              version.relation, stored.model),
-            HINT = 'Pass another table as the argument relation, or as the option relation of retrain.';
+            HINT = format('To train on another table, use retrain(%L, ''{"relation": "..."}''). To read another one, pass it to drift or score: relation => ''...''.',
+                          stored.model);
     END IF;
     WITH RECURSIVE nested(o) AS (SELECT version.options
                                  UNION ALL

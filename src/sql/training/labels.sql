@@ -44,7 +44,9 @@ DECLARE
 BEGIN
     IF keys IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('%s has no primary key', relation),
-            HINT = 'Name columns that identify rows in the option key: {"key": ["..."]}.';
+            HINT = CASE WHEN flag_option(options, 'follow')
+                            THEN 'Option "follow" needs a primary key: add one, or leave out the option and name columns in the option key: {"key": ["..."]}.'
+                        ELSE 'Name columns that identify rows in the option key: {"key": ["..."]}.' END;
     ELSIF keys = '{}' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'option "key" must name at least one column';
     ELSIF twice IS NOT NULL THEN
@@ -54,7 +56,9 @@ BEGIN
     ELSIF flag_option(options, 'follow') AND keys IS DISTINCT FROM primary_key THEN
         RAISE feature_not_supported USING
             MESSAGE = format('option "follow" needs the primary key of %s as key', relation),
-            HINT = 'Leave out option "follow", and write the labels again with option "replace".';
+            HINT = CASE WHEN primary_key IS NULL
+                            THEN 'Add a primary key. Or leave out option "follow", and write the labels again with option "replace".'
+                        ELSE 'Leave out option "key". Or leave out option "follow", and write the labels again with option "replace".' END;
     END IF;
     RETURN keys;
 END

@@ -34,7 +34,7 @@ BEGIN
                         WHERE c.oid = NEW.relation AND pg_has_role(c.relowner, 'USAGE'))
                AND (NEW.model_id IS NULL
                     OR EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id));
-    ELSIF TG_TABLE_NAME = 'label_tables' THEN      -- written with the rights of followed_by
+    ELSIF TG_TABLE_NAME = 'label_tables' THEN      -- role followed_by updates the labels
         own := EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id)
                AND pg_has_role(role_id(NEW.followed_by), 'USAGE');
     ELSE

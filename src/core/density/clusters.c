@@ -219,8 +219,9 @@ square_of_equal_rows(const fc_micro_clusters *b)
 }
 
 /*
- * Returns the mean number of rows of the micro-clusters that are not heavy
- * places of equal rows; 0 if all are.
+ * Returns the mean number of rows of a micro-cluster, without micro-clusters of
+ * equal rows that have at least the share FC_HEAVY_PLACE of all rows. Returns 0
+ * if no other micro-cluster remains.
  */
 static double
 light_micro_cluster(const fc_micro_clusters *b, double rows)

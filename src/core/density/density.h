@@ -106,9 +106,10 @@ typedef struct fc_density
 } fc_density;
 
 /*
- * Share of the rows from which on a place of equal rows is no repetition but a
- * cluster of its own, 0 to 1. With a smaller one, more places are clusters; a
- * larger one lets few heavy places hide clusters of lighter ones. A guess.
+ * Minimum share of all rows, 0 to 1, that equal rows need to form a cluster of
+ * their own; fewer equal rows count as repetitions. A smaller one makes more
+ * such clusters; a larger one lets many equal rows hide clusters of fewer rows.
+ * A guess.
  */
 #define FC_HEAVY_PLACE	0.05
 

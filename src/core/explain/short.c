@@ -2,9 +2,10 @@
 #include "explain/internal.h"
 
 /*
- * Number of rows of the label that make up for one row with another label, so
- * that a rule of precision 0.85 has the value 0. With a larger one, rules are
- * more precise, and fewer rows meet them (bench/rules.py).
+ * A row that meets a rule lowers its value by MISS_COST if the row has another
+ * label, and raises it by 1 otherwise. A rule of precision 0.85 thus has the
+ * value 0. With a larger cost, rules are more precise, and fewer rows meet them
+ * (bench/rules.py).
  */
 #define MISS_COST	(0.85 / 0.15)
 

@@ -53,13 +53,14 @@ typedef struct fc_line
 } fc_line;
 
 /*
- * Minimises s' G s - 2 s' b over sparse s, where G is the Gram matrix. The
- * result is the best of three: orthogonal matching pursuit with `entries`
- * entries (more if the old line has more), least squares on the old support,
- * and the old line itself. Atoms that nearly depend on the chosen ones are
- * skipped, because their coefficients would be large and cancel. Writes up to
- * `capacity` entries, sorted by column, and returns their number. n must be at
- * most 2^20; a line has at most 512 entries.
+ * Minimises s' G s - 2 s' b over sparse lines s of a factor, where G is the
+ * Gram matrix of the atoms. The result is the best of three lines: that of
+ * orthogonal matching pursuit with `entries` entries (more if the old line has
+ * more), that of least squares on the entries of the old line, and the old
+ * line. Atoms that nearly depend on the chosen ones are skipped, because their
+ * coefficients would be large and cancel. Writes up to `capacity` entries,
+ * sorted by column, and returns their number. n must be at most 2^20; a line
+ * has at most 512 entries.
  */
 size_t		fc_omp_line(fc_omp *pursuit, const double *b, size_t entries,
 						const fc_line *old, size_t capacity, uint32_t *column, double *value);

@@ -527,12 +527,14 @@ bends_cost(const fc_tried *coarse, const fc_tried *fine)
 }
 
 /*
- * Returns the smallest rival of the chosen number, or 0. A rival is a greater
- * number for which more clusters are found, or whose clusters are reproduced
- * by both halves and bend the cost clearly, unless they are only parts of
- * clusters that are far apart. A level has no rivals, because all finer numbers
- * would qualify. Along one axis, halves divide any rows into nearly the same
- * parts, so that only clusters that are found count.
+ * Returns the smallest rival of the chosen number of clusters, or 0. A rival is
+ * a greater number that may be the better choice, for one of two reasons. More
+ * of its clusters are found; or both halves give the same clusters, and the
+ * cost falls steeply up to this number and slowly after it. The second reason
+ * does not count along one axis, where halves divide any rows into nearly the
+ * same parts. Numbers that only divide the chosen clusters, if these are far
+ * apart, are no rivals. If the chosen number is a level, which has finer
+ * numbers within it, it has no rivals, because these would all qualify.
  */
 static size_t
 rival_of(const k_search *s)

@@ -74,7 +74,7 @@ highest_near(double lowest, size_t d, double moved)
 	return far * far / (1.0 - share) + SMALLEST_SQUARE;
 }
 
-/* A row: x - offset in float, and the coordinates that it has. */
+/* One row minus the offset, in float, and its coordinates without NULLs. */
 typedef struct partial_row
 {
 	float	   *shifted;		/* d: NaN where missing */

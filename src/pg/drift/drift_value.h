@@ -82,7 +82,10 @@ extern fc_drift_counts *drift_counts_combined(fc_drift_counts *target,
 extern fc_drift_fill *fill_of_encoder(const fc_encoder_header *encoder,
 									  const fc_drift_spec *spec);
 
-/* Returns the counts of all parts, which are packed, with their units. */
+/*
+ * Returns the packed counts of all rows, with the variances between the parts
+ * into which a hash of the unit divides them.
+ */
 extern fc_drift_counts *counts_with_units(const fc_drift_parts *parts);
 
 /* Raises the error for counts that would become negative. */

@@ -167,8 +167,8 @@ enum
 	COLUMN_SPEC,
 	COLUMN_DRIFT_SPEC,
 	COLUMN_NUMBERS,
-	COLUMN_EXPRESSIONS			/* first of the expressions, in the order of
-								 * `expressions` */
+	COLUMN_EXPRESSIONS			/* first column of the texts that become
+								 * live_sketch.expressions, in its order */
 };
 
 void

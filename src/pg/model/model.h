@@ -53,7 +53,8 @@ typedef struct served_model
 								 * flags by default */
 	double	   *spreads;		/* standard deviation per dimension of each of
 								 * the k clusters, or NULL */
-	double		common_square;	/* weighted mean of their squares */
+	double		common_square;	/* mean of the squares of `spreads`, weighted
+								 * by the clusters' weights */
 	Datum	   *names;			/* names of the model's clusters; NULL until
 								 * they are needed */
 	int			name_count;

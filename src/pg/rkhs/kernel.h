@@ -71,7 +71,7 @@ is_precomputed(const fc_kernel *kernel)
 	return kernel->kind == FC_KERNEL_PRECOMPUTED;
 }
 
-/* Returns the sizes of the pass over n rows. */
+/* Returns the sizes of the single pass over a kernel matrix of n rows. */
 static inline fc_kernel_pass
 pass_of(const kernel_rows *rows, Size n)
 {

@@ -31,7 +31,8 @@ typedef struct few_search
 	fc_arena   *arena;
 	float	   *projected;		/* n x axes: rows on their leading principal
 								 * axes */
-	size_t		axes;			/* number of these axes; 0: rows are narrow */
+	size_t		axes;			/* number of leading principal axes; 0 if the
+								 * rows are not wide */
 	double	   *distance;		/* n x n distances between the rows, on
 								 * leading axes of wide rows */
 } few_search;

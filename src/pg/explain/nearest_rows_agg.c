@@ -55,7 +55,8 @@ typedef struct near_rows
 	int32		n;
 	near_row  **rows;			/* k arrays, nearest row first; NULL for a
 								 * cluster without rows */
-	int32	   *counts;			/* number of rows in each of these k arrays */
+	int32	   *counts;			/* number of rows in each of the k arrays of
+								 * `rows` */
 } near_rows;
 
 /* ---- the nearest rows of a cluster ---- */

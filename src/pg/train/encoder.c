@@ -50,11 +50,14 @@
 /*
  * Maximum number of distinct values of a number column that counts as a
  * category in a density, such as a flag or a rating. With a larger number, a
- * column of few places is taken for a rating. A guess.
+ * column of few distinct measurements counts as a rating. A guess.
  */
 #define FEW_VALUES	10
 
-/* Minimum number of rows of each of these values, on average. A guess. */
+/*
+ * Minimum mean number of rows per distinct value for a number column to count
+ * as a category. A guess.
+ */
 #define ROWS_OF_FEW_VALUES	20
 
 /*
@@ -130,8 +133,9 @@ typedef struct indicated_rows
 	float	   *values;			/* copy of the values of the rows */
 	Size		count;			/* number of features with an indicator,
 								 * categories excluded */
-	fc_missing_column *column;	/* dimensions of each of these features */
-	Size	   *number;			/* index of each of these features */
+	fc_missing_column *column;	/* dimensions of each feature with an
+								 * indicator */
+	Size	   *number;			/* index of each feature with an indicator */
 } indicated_rows;
 
 static indicated_rows

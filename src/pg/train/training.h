@@ -117,7 +117,8 @@ typedef struct group_fit
 {
 	char	   *group;			/* "" if the version has no groups */
 	int64		n;				/* number of rows */
-	double		weight;			/* sum of their weights; n without weights */
+	double		weight;			/* sum of the weights of the n rows; n without
+								 * weights */
 	int64		nulls;			/* number of these rows with a NULL; -1 if
 								 * they are not counted */
 	const fc_weighted_rows *rows;	/* weighted sample of scaled rows */

@@ -1,0 +1,276 @@
+\echo Use "ALTER EXTENSION fastclust UPDATE" to load this file. \quit
+
+-- Updates 0.3.0 to 0.3.1. The fragments in src/sql have the same functions.
+SET LOCAL search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp;
+
+-- Event triggers that cost less where nothing is live; follow_leaves has no argument any more.
+DROP FUNCTION fastclust_internal.follow_leaves(bigint[]);
+CREATE FUNCTION fastclust_owner.record_ddl(event text) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET quote_all_identifiers = off AS $$
+DECLARE
+    -- true if this function sees all rows that others have committed
+    is_latest boolean := current_setting('transaction_isolation') LIKE 'read %';
+BEGIN
+    IF event = 'ddl_command_end' THEN
+        PERFORM restore_leaves();
+    END IF;
+    IF pg_relation_size('kept_sketches') = 0 THEN
+        RETURN;
+    ELSIF event = 'sql_drop' THEN
+        IF is_latest
+           AND NOT EXISTS (SELECT FROM pg_event_trigger_dropped_objects() o
+                            WHERE (o.classid = 'pg_trigger'::regclass
+                                   AND left(o.address_names[3], 15) = 'fastclust_live_')
+                               OR (o.classid = 'pg_class'::regclass
+                                   AND (o.objid IN (SELECT l.relation FROM kept_sketches l)
+                                        OR o.objid IN (SELECT v.leaf FROM live_leaves v)))) THEN
+            RETURN;
+        END IF;
+        PERFORM forget_live(u.id)
+          FROM unnest(run_latest($query$
+                   SELECT array_agg(l.id)
+                     FROM pg_event_trigger_dropped_objects() o
+                     JOIN kept_sketches l ON l.relation = o.objid
+                    WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0
+                   $query$)::bigint[]) u(id);
+        PERFORM run_latest($query$
+            DELETE FROM live_leaves v
+             USING pg_event_trigger_dropped_objects() o
+             WHERE o.classid = 'pg_class'::regclass AND v.leaf = o.objid AND o.objsubid = 0
+            $query$);
+        PERFORM run_latest($query$
+            INSERT INTO live_deltas (live_id, leaf, lost)
+            SELECT DISTINCT v.live_id, v.leaf, format('table %s had triggers dropped', v.leaf)
+              FROM pg_event_trigger_dropped_objects() o
+              JOIN live_leaves v
+                   ON v.leaf = to_regclass(format('%I.%I', o.address_names[1], o.address_names[2]))
+             WHERE o.classid = 'pg_trigger'::regclass
+               AND is_live_trigger(o.address_names[3], v.live_id)
+            $query$);
+    ELSIF NOT is_latest OR EXISTS (SELECT FROM concerned_leaves()) THEN
+        PERFORM run_latest($query$
+            INSERT INTO live_deltas (live_id, leaf, lost)
+            SELECT (q.v).live_id, (q.v).leaf,
+                   CASE WHEN c.classid = 'pg_type'::regclass
+                            THEN format('type %s %s', c.objid::regtype, p.loss)
+                        WHEN p.column_name IS NULL THEN format('table %s %s', (q.v).leaf, p.loss)
+                        ELSE format('column "%s" of %s %s', p.column_name, (q.v).leaf, p.loss) END
+              FROM pg_event_trigger_ddl_commands() c,
+                   LATERAL (SELECT DISTINCT d.column_name, d.trigger_name, d.loss
+                              FROM ddl_changes(c.command) d) p,
+                   concerned_leaves() q
+             WHERE p.loss IS NOT NULL
+               AND CASE c.classid
+                        WHEN 'pg_type'::regclass THEN q.has_type
+                        ELSE q.is_altered
+                             AND (p.column_name IS NULL OR p.column_name = ANY ((q.v).names))
+                             AND (p.trigger_name IS NULL
+                                  OR is_live_trigger(p.trigger_name, (q.v).live_id)) END
+            $query$);
+    END IF;
+END
+$$;
+
+REVOKE EXECUTE ON FUNCTION fastclust_owner.record_ddl(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION fastclust_owner.live_ddl() RETURNS event_trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust_internal, fastclust_owner, pg_temp AS $$
+BEGIN
+    IF TG_EVENT = 'sql_drop' AND pg_relation_size('kept_sketches') = 0 THEN
+        RETURN;
+    END IF;
+    PERFORM record_ddl(TG_EVENT)
+      WHERE pg_relation_size('kept_sketches') > 0
+         OR EXISTS (SELECT FROM pg_depend d
+                     WHERE d.refclassid = 'pg_proc'::regclass
+                       AND d.refobjid = 'live_change()'::regprocedure
+                       AND d.classid = 'pg_trigger'::regclass);
+END
+$$;
+
+CREATE FUNCTION fastclust_internal.follow_leaves() RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    live_ids bigint[] := ARRAY(
+                             WITH RECURSIVE above AS (
+                                                SELECT c.objid AS id
+                                                  FROM pg_event_trigger_ddl_commands() c
+                                                 WHERE c.classid = 'pg_class'::regclass
+                                                UNION
+                                                SELECT i.inhparent
+                                                  FROM pg_inherits i
+                                                  JOIN above ON i.inhrelid = above.id)
+                             SELECT l.id FROM own_live_sketches l
+                              WHERE l.relation IN (SELECT above.id FROM above));
+    added record;
+    live kept_sketches;
+BEGIN
+    IF live_ids = '{}' THEN
+        RETURN;    -- the query below would call the module
+    END IF;
+    FOR added IN
+        SELECT l AS live, t.id::regclass AS leaf, t.is_leaf
+          FROM own_live_sketches l, live_tables(l.relation) t
+         WHERE l.id = ANY (live_ids)
+           AND EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c, ddl_changes(c.command) p
+                        WHERE p.adds)
+           AND NOT EXISTS (SELECT FROM own_live_leaves v WHERE v.live_id = l.id AND v.leaf = t.id)
+           AND (t.is_leaf
+                OR NOT EXISTS (SELECT FROM pg_trigger g
+                                WHERE g.tgrelid = t.id
+                                  AND g.tgname = format('fastclust_live_%s_statement', l.id)))
+         ORDER BY l.id, t.id
+    LOOP
+        live := added.live;
+        BEGIN
+            PERFORM check_live_isolation(live.name), check_live_tables(live),
+                    check_live_scan(live, added.leaf);
+            PERFORM write_leaf(live.id, added.leaf, NULL) WHERE added.is_leaf;
+            PERFORM set_live_triggers(live.id, added.leaf, true);
+            PERFORM count_leaf(live, added.leaf) WHERE added.is_leaf;
+        EXCEPTION WHEN OTHERS THEN
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" no longer matches its table', live.name),
+                DETAIL = format('Table %s is not counted: %s.', added.leaf, SQLERRM),
+                HINT = 'Recount the live sketch with rebuild_sketch.';
+        END;
+    END LOOP;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_owner.live_added() RETURNS event_trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF (CASE WHEN has_schema_privilege(to_regnamespace('fastclust_internal')::oid, 'USAGE')
+                 THEN pg_relation_size('fastclust_internal.kept_sketches'::text::regclass) > 0
+             ELSE false END) THEN
+        IF has_schema_privilege('fastclust', 'USAGE')
+           AND has_function_privilege('fastclust_internal.follow_leaves()', 'EXECUTE')
+           AND has_table_privilege('fastclust_internal.own_live_sketches', 'SELECT') THEN
+            PERFORM fastclust_internal.follow_leaves();
+        END IF;
+    END IF;
+END
+$$;
+
+-- Hints that led to a second error.
+CREATE OR REPLACE FUNCTION fastclust_internal.scanned_relation(stored stored_models, version stored_versions,
+        named regclass, group_by name)
+    RETURNS regclass
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+DECLARE
+    relation regclass := COALESCE(named, to_regclass(version.relation),
+                                  (SELECT (model_live(m.id)).relation
+                                     FROM readable_models m
+                                     JOIN readable_versions v
+                                          ON v.model_id = m.id AND v.version = m.version
+                                    WHERE m.id = version.model_id AND v.relation = version.relation
+                                    LIMIT 1));
+    -- columns that options where and since read; since includes its keys except and baseline
+    option_columns name[];
+BEGIN
+    IF named IS NULL THEN
+        relation := locked_relation(relation);
+    END IF;
+    IF relation IS NULL THEN
+        RAISE undefined_table USING
+            MESSAGE = format('%s, which model "%s" was trained on, does not exist',
+                             version.relation, stored.model),
+            HINT = format('To train on another table, use retrain(%L, ''{"relation": "..."}''). To read another one, pass it to drift or score: relation => ''...''.',
+                          stored.model);
+    END IF;
+    WITH RECURSIVE nested(o) AS (SELECT version.options
+                                 UNION ALL
+                                 SELECT e
+                                   FROM nested,
+                                        unnest(ARRAY[o -> 'since', o -> 'except', o -> 'baseline']) e
+                                  WHERE jsonb_typeof(e) = 'object')
+    SELECT array_agg(c.name) INTO option_columns
+      FROM (SELECT (o ->> 'column')::name FROM nested
+            UNION ALL
+            SELECT unnest((row_condition(relation, o ->> 'where')).columns) FROM nested
+            UNION ALL
+            SELECT a.attname
+              FROM nested, pg_partitioned_table p
+              JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum > 0
+             WHERE o ? 'partition'
+               AND p.partrelid = relation
+               AND (a.attnum = ANY (p.partattrs) OR 0 = ANY (p.partattrs))) c(name);
+    PERFORM check_stored_scan(stored, version, relation,
+                              version.features || group_by || option_columns, named IS NOT NULL);
+    RETURN relation;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.label_keys(relation regclass, options jsonb) RETURNS name[]
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+DECLARE
+    primary_key name[] := primary_key(relation);
+    keys name[] := CASE jsonb_typeof(options -> 'key')
+                        WHEN 'array'
+                            THEN ARRAY(SELECT k FROM jsonb_array_elements_text(options -> 'key') k)
+                        WHEN 'string' THEN CASE WHEN options ->> 'key' LIKE '{%'
+                                                    THEN (options ->> 'key')::name[]
+                                                ELSE ARRAY[options ->> 'key'] END
+                        ELSE primary_key END;
+    twice name := (SELECT k
+                     FROM unnest(keys
+                                 || 'cluster'::name
+                                 || CASE WHEN flag_option(options, 'name')
+                                             THEN 'cluster_name'::name END
+                                 || CASE WHEN flag_option(options, 'distance')
+                                             THEN 'distance'::name END) k
+                    GROUP BY k
+                   HAVING count(k) > 1
+                    ORDER BY k LIMIT 1);
+BEGIN
+    IF keys IS NULL THEN
+        RAISE undefined_object USING MESSAGE = format('%s has no primary key', relation),
+            HINT = CASE WHEN flag_option(options, 'follow')
+                            THEN 'Option "follow" needs a primary key: add one, or leave out the option and name columns in the option key: {"key": ["..."]}.'
+                        ELSE 'Name columns that identify rows in the option key: {"key": ["..."]}.' END;
+    ELSIF keys = '{}' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'option "key" must name at least one column';
+    ELSIF twice IS NOT NULL THEN
+        RAISE duplicate_column USING
+            MESSAGE = format('column "%s" of the labels is named twice', twice),
+            HINT = 'Name other columns in the option "key", or rename the column in a view.';
+    ELSIF flag_option(options, 'follow') AND keys IS DISTINCT FROM primary_key THEN
+        RAISE feature_not_supported USING
+            MESSAGE = format('option "follow" needs the primary key of %s as key', relation),
+            HINT = CASE WHEN primary_key IS NULL
+                            THEN 'Add a primary key. Or leave out option "follow", and write the labels again with option "replace".'
+                        ELSE 'Leave out option "key". Or leave out option "follow", and write the labels again with option "replace".' END;
+    END IF;
+    RETURN keys;
+END
+$$;
+
+-- A comment of its body.
+CREATE OR REPLACE FUNCTION fastclust_owner.check_restored_row() RETURNS trigger
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    own boolean;
+BEGIN
+    IF TG_TABLE_NAME = 'stored_models' THEN
+        own := pg_has_role(role_id(NEW.owner), 'USAGE');
+    ELSIF TG_TABLE_NAME = 'kept_sketches' THEN
+        own := EXISTS (SELECT FROM pg_class c
+                        WHERE c.oid = NEW.relation AND pg_has_role(c.relowner, 'USAGE'))
+               AND (NEW.model_id IS NULL
+                    OR EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id));
+    ELSIF TG_TABLE_NAME = 'label_tables' THEN      -- role followed_by updates the labels
+        own := EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id)
+               AND pg_has_role(role_id(NEW.followed_by), 'USAGE');
+    ELSE
+        own := EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id);
+    END IF;
+    IF own IS NOT TRUE THEN
+        RAISE insufficient_privilege USING
+            MESSAGE = format('%s cannot restore rows of %s that belong to other roles',
+                             current_user, TG_TABLE_NAME),
+            HINT = 'Restore as a superuser, or as a member of the roles that own models.';
+    END IF;
+    RETURN NEW;
+END
+$$;

@@ -252,14 +252,14 @@ sub arguments_read_as_arrays
 	return @reports;
 }
 
-# Returns fragments of SQL outside of src/sql/ORDER, and calls of a function that only a later
-# fragment defines. A function named in a text for users is no call.
+# Returns fragments of SQL outside of src/sql/ORDER, except for updates, and calls of a function
+# that only a later fragment defines. A function named in a text for users is no call.
 sub calls_of_later_fragments
 {
 	my ($tree) = @_;
 	my @fragments = @{ $tree->{fragments} };
 	my %listed = map { ("src/sql/$_->[0].sql" => 1) } @fragments;
-	my @reports = map { "$_ is not in src/sql/ORDER" } grep { !$listed{$_} } glob('src/sql/*.sql src/sql/*/*.sql');
+	my @reports = map { "$_ is not in src/sql/ORDER" } grep { !$listed{$_} && !m{/upgrade/} } glob('src/sql/*.sql src/sql/*/*.sql');
 	my (%place, $here);
 
 	for my $i (0 .. $#fragments)

@@ -78,7 +78,8 @@ sub note_states
 		$self->{states}{$short}++;
 		$self->{targets}{$batch->{targets}[$at]}{$short}++;
 		# SQL in an argument (a query, a condition, a record of fragments) may have syntax errors.
-		my $own = $short eq '42601' && ($batch->{composite}[$at] || $batch->{targets}[$at] =~ /write_rows|prepare_target|run_latest/ || $state =~ /^42601 option "where"/ || $batch->{targets}[$at] =~ /^fastclust\.change_points\(/);
+		# PostgreSQL 13 calls writes to a generated column syntax errors.
+		my $own = $short eq '42601' && ($batch->{composite}[$at] || $batch->{targets}[$at] =~ /write_rows|prepare_target|run_latest/ || $state =~ /^42601 (?:option "where"|cannot insert into column|column "\w+" can only be updated)/ || $batch->{targets}[$at] =~ /^fastclust\.change_points\(/);
 		$self->note_failure($batch, $at, $state) if length $state > 5 && !$own;
 		$at++;
 	}

@@ -13,7 +13,8 @@ my $version = Released::version();
 plan skip_all => "$scripts is not writable" unless -w $scripts;
 
 my @placed;                     # files that this test installs and removes
-END { unlink @placed; }
+my %replaced;                   # text of files that it replaces, as of an earlier build, and puts back
+END { unlink @placed; Released::spill($_, $replaced{$_}) for keys %replaced; }
 
 my $server = FastclustTest->new;
 $server->query('CREATE DATABASE fresh');
@@ -23,9 +24,9 @@ my $fresh = catalog('fresh');
 sub place
 {
 	my ($name, $text) = @_;
-	return if -e "$scripts/$name";
+	if (-e "$scripts/$name") { $replaced{"$scripts/$name"} //= Released::slurp("$scripts/$name"); }
+	else { push @placed, "$scripts/$name"; }
 	Released::spill("$scripts/$name", $text);
-	push @placed, "$scripts/$name";
 }
 
 sub catalog { my ($database) = @_; return $server->query(Released::slurp("$root/test/upgrade/catalog.sql"), database => $database); }
@@ -105,9 +106,8 @@ for my $old (Released::versions())
 	Released::restore($server, $old, "restored_$name");
 	is(join("\n", differences($kept, Released::shortened(values_of("restored_$name")))), '', "$old: a restored dump has the values of the release");
 
-	place("fastclust--$old.sql", $released);
-	is(join("\n", differences($released, Released::slurp("$scripts/fastclust--$old.sql"))), '', "$old: the installed script is the released one");
 	next if $old eq $version;
+	place("fastclust--$old.sql", $released);
 
 	# the hours between the new files and the update, and the update
 	Released::restore($server, $old, "between_$name", $old);

@@ -17,6 +17,7 @@ INSERT INTO log VALUES (5000, '{1,1}', 'even');
 SQL
 is($server->query("SELECT $rows"), '2001 2001', 'a live sketch counts its rows');
 is($server->query($enabled), 'A', 'its event triggers are enabled');
+is($server->query('SELECT count(*) FROM restored_triggers'), 0, 'its triggers are not those of a restore');
 
 # Returns the output or the error of a statement, without its context.
 sub said { my ($sql, %options) = @_; my ($status, $output, $messages) = $server->try($sql, %options); return $output . $messages; }
@@ -41,6 +42,7 @@ for my $what (sort keys %load)
 	my $database = 'parts_' . ++$number;
 	$server->query("CREATE DATABASE $database");
 	FastclustTest::run_or_die(FastclustTest::program('psql'), '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $database, '-f', $_) for $schema, @{$load{$what}};
+	is($server->query('SELECT count(*) FROM restored_triggers', database => $database), 1, 'triggers created before the row of the live sketch are recorded');
 	is(said("SELECT $rows; INSERT INTO log VALUES (6000, '{1,1}', 'even'); SELECT $rows; SELECT count(*) FROM check_sketch('log')", database => $database), "2001 2001\n2002 2002\n0", "the schema, then $what: the live sketch is exact");
 }
 

@@ -7,14 +7,14 @@
 --
 -- A role that issues DDL needs no right to the extension. The event triggers return immediately if
 -- no live sketch was made since kept_sketches was last vacuumed. They test the size of the table
--- instead of its rows in a snapshot, because uncommitted live sketches count, too. For ALTER TABLE
--- they also look for triggers of a restored live sketch, even if kept_sketches is empty. The event
--- triggers are in PL/pgSQL and call the module only for tables with live sketches, so that other
--- DDL works if the file of the module is missing.
+-- instead of its rows in a snapshot, because uncommitted live sketches count, too. Triggers of a
+-- restored live sketch may exist before its row in kept_sketches. CREATE TRIGGER records them in
+-- restored_triggers, whose size is tested as well. The event triggers are in PL/pgSQL and call the
+-- module only for tables with live sketches, so that other DDL works if the file of the module is
+-- missing.
 --
--- All DDL of the database pays for the tests before the return. CREATE and DROP TABLE pay only for an
--- expression, which PL/pgSQL evaluates without a query. A query would cost about 15 microseconds more
--- (bench/ddl.sql).
+-- All DDL of the database pays for the tests before the return. They are single expressions, which
+-- PL/pgSQL evaluates without a query. A query would cost about 10 microseconds more (bench/ddl.sql).
 --
 -- CREATE OR REPLACE, RENAME, ENABLE, DISABLE and DROP change a trigger, and each change is recorded
 -- when it happens. A later reader cannot detect it: the trigger may have its old form again,
@@ -122,21 +122,29 @@ BEGIN
 END
 $$;
 
+-- Has a row if a trigger of a live sketch was created while kept_sketches was empty, as in a restore.
+CREATE TABLE fastclust_internal.restored_triggers (trigger_id oid NOT NULL);
+
 -- Calls record_ddl if there may be live sketches, or triggers of restored ones. A dump creates the
 -- triggers before it enables them.
 CREATE FUNCTION fastclust_owner.live_ddl() RETURNS event_trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, fastclust_internal, fastclust_owner, pg_temp AS $$
 BEGIN
-    IF TG_EVENT = 'sql_drop' AND pg_relation_size('kept_sketches') = 0 THEN
-        RETURN;
+    IF pg_relation_size('kept_sketches') = 0 THEN
+        IF TG_TAG = 'CREATE TRIGGER' THEN
+            INSERT INTO restored_triggers
+            SELECT g.oid
+              FROM pg_event_trigger_ddl_commands() c
+              JOIN pg_trigger g ON c.classid = 'pg_trigger'::regclass AND g.oid = c.objid
+             WHERE g.tgfoid = 'live_change()'::regprocedure
+               AND pg_relation_size('restored_triggers') = 0;
+            RETURN;
+        ELSIF TG_EVENT = 'sql_drop' OR pg_relation_size('restored_triggers') = 0 THEN
+            RETURN;
+        END IF;
     END IF;
-    PERFORM record_ddl(TG_EVENT)
-      WHERE pg_relation_size('kept_sketches') > 0
-         OR EXISTS (SELECT FROM pg_depend d
-                     WHERE d.refclassid = 'pg_proc'::regclass
-                       AND d.refobjid = 'live_change()'::regprocedure
-                       AND d.classid = 'pg_trigger'::regclass);
+    PERFORM record_ddl(TG_EVENT);
 END
 $$;
 

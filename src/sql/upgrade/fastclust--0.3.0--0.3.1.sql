@@ -73,19 +73,27 @@ $$;
 
 REVOKE EXECUTE ON FUNCTION fastclust_owner.record_ddl(text) FROM PUBLIC;
 
+CREATE TABLE fastclust_internal.restored_triggers (trigger_id oid NOT NULL);
+INSERT INTO restored_triggers SELECT oid FROM pg_trigger WHERE tgfoid = 'live_change()'::regprocedure;
+
 CREATE OR REPLACE FUNCTION fastclust_owner.live_ddl() RETURNS event_trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, fastclust_internal, fastclust_owner, pg_temp AS $$
 BEGIN
-    IF TG_EVENT = 'sql_drop' AND pg_relation_size('kept_sketches') = 0 THEN
-        RETURN;
+    IF pg_relation_size('kept_sketches') = 0 THEN
+        IF TG_TAG = 'CREATE TRIGGER' THEN
+            INSERT INTO restored_triggers
+            SELECT g.oid
+              FROM pg_event_trigger_ddl_commands() c
+              JOIN pg_trigger g ON c.classid = 'pg_trigger'::regclass AND g.oid = c.objid
+             WHERE g.tgfoid = 'live_change()'::regprocedure
+               AND pg_relation_size('restored_triggers') = 0;
+            RETURN;
+        ELSIF TG_EVENT = 'sql_drop' OR pg_relation_size('restored_triggers') = 0 THEN
+            RETURN;
+        END IF;
     END IF;
-    PERFORM record_ddl(TG_EVENT)
-      WHERE pg_relation_size('kept_sketches') > 0
-         OR EXISTS (SELECT FROM pg_depend d
-                     WHERE d.refclassid = 'pg_proc'::regclass
-                       AND d.refobjid = 'live_change()'::regprocedure
-                       AND d.classid = 'pg_trigger'::regclass);
+    PERFORM record_ddl(TG_EVENT);
 END
 $$;
 

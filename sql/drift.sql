@@ -235,3 +235,13 @@ SELECT verdict, count(*) AS groups, min(effect) > 1 AS effects_above_1,
 SELECT verdict, count(*) AS groups FROM drift('tenants', 'tenants_again', by => 'group') GROUP BY 1;
 SELECT drop_model('tenants');
 DROP VIEW tenants_later, tenants_again; DROP TABLE tenants;
+
+-- A value that is new in 5 % of the rows has about the same effect in few rows and in many.
+CREATE TABLE usual AS SELECT (hashint4extended(i, 1) & 1048575) / 1048576.0::float8 AS a, (ARRAY['x', 'y', 'z'])[1 + i % 3] AS c FROM generate_series(1, 20000) i;
+CREATE TABLE with_new AS
+SELECT part, (hashint4extended(i, part) & 1048575) / 1048576.0::float8 AS a, CASE WHEN i % 20 = 0 THEN 'new' ELSE (ARRAY['x', 'y', 'z'])[1 + i % 3] END AS c
+  FROM unnest(ARRAY[400, 2000, 10000, 60000]) part, generate_series(1, part) i;
+SELECT train('usual', 'usual', '{a,c}', 3) AS version;
+SELECT value, n, round(effect::numeric, 2) AS effect, effect BETWEEN 0.3 AND 0.45 AS is_near, verdict FROM drift('usual', 'with_new', by => 'part') ORDER BY n;
+SELECT drop_model('usual');
+DROP TABLE usual, with_new;

@@ -317,8 +317,10 @@ effect_of_table(const fc_two_by_two *table, double tests)
 {
 	double		n1 = fmax(table->rows[0], 1.0);
 	double		n2 = fmax(table->rows[1], 1.0);
-	double		share = (table->count[0] + table->count[1]) / (n1 + n2);
-	double		gap = table->count[1] / n2 - table->count[0] / n1;
+	double		before = table->count[0] / n1;
+	double		after = table->count[1] / n2;
+	double		share = (before + after) / 2.0;
+	double		gap = after - before;
 	double		square = (gap * gap / fmax(share * (1.0 - share), 1e-30) -
 						  2.0 * (1.0 / n1 + 1.0 / n2) * log(fmax(tests, 2.0)));
 

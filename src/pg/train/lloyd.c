@@ -115,6 +115,9 @@ large_scan(const training *t, const fc_operator_header *op)
 					   t->source.weight != NULL ? t->source.weight : "1",
 					   rows_from(&t->source, all_rows, NULL)),
 			  4, arguments, 0);
+	(void) query_value(0, 1, &null);
+	if (null)
+		reject_no_rows(t);
 	sums.next = (fc_operator_header *)
 		PG_DETOAST_DATUM_COPY(query_value(0, 1, &null));
 	sums.sse = DatumGetFloat8(query_value(0, 2, &null));

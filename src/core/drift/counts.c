@@ -285,10 +285,10 @@ fc_drift_fold(fc_drift_counts *counts)
 static void
 combine_knowledge(fc_drift_counts *target, const fc_drift_counts *source)
 {
-	if (target->rows == 0)
-		target->flags |= source->flags & FC_DRIFT_NULLS;
-	else if (source->rows > 0 && !(source->flags & FC_DRIFT_NULLS))
+	if (source->rows > 0 && !(source->flags & FC_DRIFT_NULLS))
 		target->flags &= (uint8_t) ~FC_DRIFT_NULLS;
+	else if (target->rows == 0)
+		target->flags |= source->flags & FC_DRIFT_NULLS;
 	if (!(target->flags & FC_DRIFT_NULLS))
 		for (size_t j = 0; j < target->dim; j++)
 			set_number(target, fc_drift_values(target) + j, 0);

@@ -171,6 +171,9 @@ fc_clompr(fc_decoding *d, fc_mixture *mixture)
 		fc_report_progress(d, "atoms", t + 1, cost);
 	}
 	while (mixture->count < d->k)
+	{
+		fc_residual(d, mixture);
 		find_atom(d, mixture);
+	}
 	return d->options.published ? cost : fc_polish(d, mixture);
 }

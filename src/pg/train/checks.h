@@ -8,7 +8,10 @@
 #include "pg/train/training.h"
 #include "pg/train/version.h"
 
-/* Raises an error that says that no row has a value for every feature. */
+/*
+ * Raises an error that says that the relation is empty, or that no row has a
+ * value for every feature.
+ */
 extern void reject_no_rows(const training *t) __attribute__((noreturn));
 
 /* Raises an error about the method: its name, followed by `problem`. */
@@ -26,20 +29,22 @@ extern int64 clusters_of_levels(const train_options *options, int64 k);
 
 /*
  * Returns the number of clusters of a retrain. `settings` are the version's
- * options with the given `options` merged in. Without options k and levels it
- * is the number of the version, which may differ from the product of its
- * levels because clusters have been merged; for method density it is then 0,
- * or the product of its levels. A new k must be equal to the product of
- * levels, as in clusters_of_levels.
+ * options with the given `options` merged in.
+ *
+ * If `options` have neither k nor levels, it is the number of clusters of the
+ * version. That may differ from the product of the version's levels, because
+ * clusters have been merged. With method density it is 0 instead, or the
+ * product of the levels. A new k must be equal to the product of the levels,
+ * as in clusters_of_levels.
  */
 extern int64 clusters_of_retraining(const stored_version *version,
 									const train_options *options,
 									const train_options *settings);
 
 /*
- * Returns the window of recent rows of a retrain as JSON: option since of the
- * retrain if it is given (null means no window), or else the window of the
- * version.
+ * Returns the window of recent rows of a retrain as JSON; NULL means no
+ * window. It is option since of the retrain if given (null removes the
+ * window), else the window of the version.
  */
 extern Jsonb *since_of_retraining(const stored_version *version,
 								  const train_options *options);

@@ -1,13 +1,17 @@
-/* continued.h - stored versions whose clusters continue another version */
+/*
+ * continued.h - finds the clusters of another version that the clusters of a
+ * stored version continue
+ */
 #ifndef FASTCLUST_TRAIN_CONTINUED_H
 #define FASTCLUST_TRAIN_CONTINUED_H
 
 #include "pg/train/training.h"
 
 /*
- * Gives the clusters of the written version the identities of the serving ones
- * that they continue, if the two versions have other coordinates. Clusters are
- * matched by the labels that both versions give to some rows of the relation.
+ * Matches the clusters of the written version with the serving ones, if the
+ * coordinates of the two versions differ. A cluster that continues a serving
+ * one gets the identity of that one. Clusters are matched by the labels that
+ * both versions give to some rows of the relation.
  */
 extern void continue_by_rows(const training *t);
 

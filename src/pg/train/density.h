@@ -1,12 +1,14 @@
-/* density.h - the method density */
+/*
+ * density.h - method density: joins micro-clusters into clusters of any shape
+ */
 #ifndef FASTCLUST_TRAIN_DENSITY_H
 #define FASTCLUST_TRAIN_DENSITY_H
 
 #include "pg/train/training.h"
 
 /*
- * Raises an error if method density cannot do the training; k is the requested
- * number of clusters, or 0. Does nothing for other methods.
+ * Raises an error if the method is density, but k is given (not 0) or an
+ * option does not suit the method.
  */
 extern void check_density(const training *t, int64 k);
 

@@ -15,24 +15,26 @@ extern fc_codebook *searched_clusters(const training *t,
 
 /*
  * Minimum number of values (rows x dimensions) in a sample that k-means
- * searches: SEARCHED_NUMBERS if there is one search, SHARED_NUMBERS for each
- * of two searches that divide its time. Larger samples give better clusters,
- * in proportional time. Guesses.
+ * searches: SEARCHED_NUMBERS for a single search, SHARED_NUMBERS for each of
+ * two searches, which share the time of one. A larger sample gives better
+ * clusters, but the time grows in proportion to its size. Guesses.
  */
 #define SEARCHED_NUMBERS	1e6
 #define SHARED_NUMBERS	1e5
 
 /*
- * Returns the serving clusters of a group in the scaling of this training, or
- * NULL if they cannot be compared with k new ones.
+ * Returns the serving clusters of a group in the scaling of this training.
+ * Returns NULL if there are not exactly k of them, if their coordinates or
+ * metric differ, if either version has a kernel map, or with option fresh.
  */
 extern fc_operator_header *old_clusters(const training *t, const char *group, Size k);
 
 extern void fit_group(const training *t, group_fit *fit);
 
 /*
- * Returns the fit of a search of the weighted sample by method kmeans, without
- * the candidates of the scan.
+ * Searches the weighted sample of a fit once more by method kmeans, with
+ * effort t->effort and without the candidates of the scan. Returns the new
+ * fit.
  */
 extern group_fit search_again(const training *t, const group_fit *fit);
 
@@ -43,8 +45,8 @@ extern group_fit search_again(const training *t, const group_fit *fit);
 extern bool is_better(const training *t, const group_fit *other, const group_fit *fit);
 
 /*
- * Announces the time of k-means in all groups before it begins in the first
- * group. Raises an error if it exceeds the time budget.
+ * Announces how long k-means of all groups takes. Raises an error if that
+ * exceeds the time budget. Called before the first group is fitted.
  */
 extern void announce_groups(const training *t, const group_fit *fits, int count);
 

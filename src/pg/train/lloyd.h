@@ -30,12 +30,16 @@ extern bool sums_are_shared(const fc_operator_header *op);
 extern lloyd_sums lloyd_scan(const training *t, const fc_operator_header *op);
 
 /*
- * Sets the operator of a group to `next`, the means of the rows that a scan has
- * labelled by `op`. weight: sum of the weights of the rows. Their sum of
- * squares, sse, falls by `gain`. The group has converged if that is at most
- * the tolerance. If it is at most MAX_UNTAKEN_GAIN, too, the operator remains
- * `op`, with the weights that the scan counted, which then are the weights of
- * the clusters that predict gives.
+ * Sets the operator of a group after a scan that labelled the rows by `op`.
+ * next: the means of the labelled rows. weight: sum of the weights of the
+ * rows. sse: sum of the squared distances of the rows from `op`, which falls
+ * by `gain` with `next`.
+ *
+ * The group has converged if gain / sse is at most the tolerance. The operator
+ * becomes `next`, unless the group has converged and gain / sse is at most
+ * MAX_UNTAKEN_GAIN. In that case it remains `op`, with the weights that the
+ * scan counted: these are exactly the sizes of the clusters that predict
+ * returns.
  */
 extern void take_step(const training *t, group_fit *fit, fc_operator_header *op,
 					  fc_operator_header *next, double sse, double gain,

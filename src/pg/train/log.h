@@ -1,4 +1,7 @@
-/* log.h - the steps of a training: notices, training_progress, training_log */
+/*
+ * log.h - reports the steps of a training as notices, in training_progress and
+ * in training_log
+ */
 #ifndef FASTCLUST_TRAIN_LOG_H
 #define FASTCLUST_TRAIN_LOG_H
 
@@ -6,7 +9,10 @@
 
 extern TimestampTz begin_step(const training *t, const char *step);
 
-/* Ends and reports a step. An objective NAN or a note NULL is left out. */
+/*
+ * Ends a step and reports it. An objective that is NAN and a note that is NULL
+ * are left out.
+ */
 extern void log_step(const training *t, const char *step, TimestampTz begun,
 					 double objective, const char *note);
 

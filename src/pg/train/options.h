@@ -189,10 +189,13 @@ extern void warn_ineffective_options(train_method method, const train_options *g
  */
 extern Jsonb *encoder_settings(const train_options *options, bool again);
 
-/* Returns true if encoders with these options have different dimensions. */
+/*
+ * Returns true if options of the encoder that determine its dimensions differ:
+ * the number of categories, or the paths.
+ */
 extern bool other_dimensions(const train_options *a, const train_options *b);
 
-/* Returns the options of qkmeans. */
+/* Returns the options of qkmeans as jsonb, for read_qkmeans_options. */
 extern Jsonb *product_settings(const train_options *options);
 
 /*

@@ -33,7 +33,10 @@ extern void run_query(const char *text, int count,
 extern void end_query(void);	/* frees the last result; the next run_query
 								 * also frees it */
 
-/* Returns a value of the last result, without copying it. */
+/*
+ * Returns a value of the last result without copying it. Rows are counted from
+ * 0, columns from 1.
+ */
 extern Datum query_value(uint64 row, int column, bool *null);
 
 /*

@@ -26,23 +26,25 @@ typedef struct train_source
 	int			feature_count;
 	bool		is_vector;		/* true if the only feature is a column of
 								 * vectors */
-	bool		cast;			/* true if a cast makes the column a vector */
+	bool		cast;			/* true if the column needs a cast to
+								 * real[] */
 	bool		array;			/* true if the vector's type is an array */
 	bool		sparse;			/* true if the vector's type is sparsevec */
 	char	   *group_by;		/* grouping column; NULL without groups */
 	char	   *unit;			/* column whose values are the units of rows;
 								 * NULL: rows are independent */
 	group_type	grouping;		/* type of the grouping column */
-	const char *model;			/* model whose groups the values name, because
-								 * its column had another type; NULL: texts of
-								 * the column name groups */
+	const char *model;			/* model among whose groups the values of the
+								 * grouping column are looked up, because the
+								 * column had another type in the model; NULL:
+								 * the text of a value is its group */
 	int32		version;		/* version of that model */
 	bool		by_value;		/* true: rows are grouped by the values of the
 								 * grouping column, not by their texts */
 	bool
-				planned;		/* true if groups in the array $2 have their
-								 * own scan plans in $3, and other rows have
-								 * plan $1 (group_plan) */
+				planned;		/* true if scans have the plan $1, except for
+								 * rows of the groups in array $2, whose plans
+								 * are in array $3 (group_plan) */
 	fc_encoder_header *encoder; /* encoder of columns; NULL until it is
 								 * learned, and for vectors */
 	char	   *raw;			/* the row as an unscaled array; NULL until
@@ -60,10 +62,10 @@ typedef struct train_source
 	double		total_weight;	/* sum of the weights; number of rows without
 								 * weights */
 	double		max_weight;
-	double		weight_factor;	/* factor of weights in sketches, whose range
-								 * is limited */
-	double		count_factor;	/* factor that makes counts of the weights, of
-								 * which encoder_agg takes whole numbers */
+	double		weight_factor;	/* factor that brings weights into the limited
+								 * range of sketches */
+	double		count_factor;	/* factor that turns weights into the whole
+								 * counts of encoder_agg */
 	char	   *group_value;	/* the group as text; '' without groups */
 	char	   *condition;		/* option "where" with every name resolved, or
 								 * NULL */
@@ -103,15 +105,16 @@ extern ArrayType *array_of_names(char *const *names, int count);
 extern bool is_among(const char *name, const char *const *names, int count);
 
 /*
- * Returns the qualified and quoted name of a relation now, for FROM. A lock on
- * a relation does not prevent its schema from being renamed, so each query
- * needs the name of its own time.
+ * Returns the present name of a relation, qualified and quoted, for FROM. A
+ * lock on a relation does not prevent a rename of its schema, so each query
+ * must get the name again.
  */
 extern char *present_name(Oid relation);
 
 /*
- * The same for a leaf table. Children of a plain table are leaves of their
- * own, so each table is read with ONLY.
+ * Returns the present name of a leaf table for FROM, with ONLY unless the
+ * table is foreign. Children of a plain table are leaves themselves, so they
+ * must not be read with their parent.
  */
 extern char *leaf_name(Oid leaf);
 
@@ -123,12 +126,12 @@ extern void open_source(train_source *source, Oid relation, const feature_list *
 						bool vector, char *group_by);
 extern void add_options(train_source *source, const train_options *options);
 
-/* Makes the source read its columns by the encoder from now on. */
+/* Makes the source encode its columns by the encoder from now on. */
 extern void use_encoder(train_source *source, const fc_encoder_header *encoder);
 
 /*
- * observed_row returns the call that encodes a row of alias `row`, with the
- * coordinates of the nearest centroid of op, an expression, for NULLs.
+ * observed_row returns the SQL call that encodes the row with alias `row`. The
+ * coordinates of the nearest centroid of op, an SQL expression, replace NULLs.
  * observed_cells returns the columns of row t that this call reads.
  */
 extern char *observed_row(const train_source *source, const char *op, const char *row);
@@ -158,22 +161,26 @@ extern bool has_citus(void);
 extern bool sums_on_shards(const train_source *source);
 
 /*
- * Returns the expression of `value`, a value of the grouping column, as text.
+ * Returns an SQL expression for the group, as text, of `value`, a value of the
+ * grouping column.
  */
 extern char *group_text(const train_source *source, const char *value);
 
-/* May equal values of the grouping column have different texts? */
+/*
+ * Returns true if equal values of the grouping column may have different
+ * texts.
+ */
 extern bool has_loose_groups(const train_source *source);
 
 /*
- * Returns the expression of the place of the row's group, from 1, in an array
- * of groups that an expression gives.
+ * Returns an SQL expression for the position of the row's group, from 1, in
+ * the array expression `groups`; it is NULL if the group is not in the array.
  */
 extern char *group_place_text(const train_source *source, const char *groups);
 
 /*
- * Makes the source read values of the grouping column as names of the groups of
- * a version, whose column had another type.
+ * Makes the source look up the values of the grouping column among the groups
+ * of a version. Used if the column had another type in that version.
  */
 extern void name_groups_of(train_source *source, const char *model, int32 version);
 

@@ -8,23 +8,24 @@
 #include "pg/train/training.h"
 
 /*
- * Bytes of the budget for each number of a sample: 16 while it is drawn
- * (doubles, copied once), then 4, besides the uniform sample and the work
- * space of k-means. Few clusters gain little from more rows, so half of the
- * budget is enough for them. The samples of groups are searched one by one.
+ * Memory budget per value of a sample. A value takes 16 bytes while the sample
+ * is drawn (a double, which is copied once) and 4 bytes afterwards. The rest
+ * is for the uniform sample and the work space of k-means. Up to 256 clusters
+ * gain little from more rows, so half as many rows are enough for them. The
+ * samples of groups are searched one by one and share the work space.
  */
 
-/* Memory per number of a sample, in bytes, for up to 256 clusters. */
+/* Memory per value of a sample, in bytes, for up to 256 clusters. */
 #define SAMPLE_BYTES	49
 
-/* Memory per number of a sample, in bytes, for more than 256 clusters. */
+/* Memory per value of a sample, in bytes, for more than 256 clusters. */
 #define LARGE_K_SAMPLE_BYTES	24
 
-/* Memory per number of the samples of groups, in bytes. */
+/* Memory per value of the samples of groups, in bytes. */
 #define GROUP_SAMPLE_BYTES	16
 
 /*
- * Memory per number of a sample, in bytes, if workers send samples to the
+ * Memory per value of a sample, in bytes, if workers send samples to the
  * leader, which keeps the samples until it has received all of them.
  */
 #define SENT_BYTES	56
@@ -32,13 +33,14 @@
 /*
  * Returns the number of rows that fit into the memory budget in addition to
  * `used` bytes, at most `size` and at least 100. A row takes `of_number` bytes
- * for each of its `dimension` numbers.
+ * for each of its `dimension` values, and a constant overhead.
  */
 extern Size rows_in_budget(double size, Size used, Size of_number, Size dimension);
 
 /*
- * Returns the scan_flags of a scan for a sample of `rows` rows, without
- * parallel workers if their samples do not fit into the memory budget.
+ * Returns scan_flags for a scan that draws a sample of `rows` rows while
+ * `used` bytes are in use. The scan has no parallel workers if their samples
+ * do not fit into the memory budget; with groups, this is not checked.
  */
 extern int	sampling_flags(const training *t, double rows, Size used, Size dim);
 
@@ -72,8 +74,8 @@ extern bool sample_is_cut(const training *t);
 extern double rows_of_clusters(const training *t, double usual);
 
 /*
- * Returns a uniform sample of `wanted` rows in random order, not scaled;
- * wanted 0: as many rows as wanted_rows returns.
+ * Sets t->dim, and returns a uniform sample of `wanted` rows in random order,
+ * not scaled; wanted 0: as many rows as wanted_rows returns.
  */
 extern const fc_weighted_rows *uniform_sample(training *t, double wanted);
 
@@ -85,22 +87,26 @@ extern const fc_weighted_rows *sample_of_source(const training *t,
 												const train_source *source,
 												Size dim, double wanted);
 
-/* Tenths of the halves for choose_k, as sample_of_units needs them. */
+/*
+ * Argument `tenths` of sample_of_units for two sets of equal size, which
+ * choose_k compares.
+ */
 extern const int unit_halves[2];
 
 /*
- * Returns a uniform sample of up to `wanted` rows, not scaled, in two or three
- * consecutive sets of rows, each of other units. tenths: tenths of the sample
- * in each set, 10 in all. Sets are random, as are the rows in each; rows of
- * larger weights are more likely to be in the sample.
+ * Returns a uniform sample of up to `wanted` rows, not scaled, as two or three
+ * consecutive sets of rows. All rows of a unit are in the same set. tenths:
+ * the size of each set in tenths of the sample, 10 in all. Each set is in
+ * random order; rows of larger weights are more likely to be in it. If the
+ * sets would be too small, the sample ignores units.
  */
 extern const fc_weighted_rows *sample_of_units(const training *t, const train_source *source,
 											   Size dim, const int *tenths, double wanted);
 
 /*
- * Returns the sample in column 2 of a row of the last query, which is a packed
- * state of a scan; NULL if it has no rows. Sets *n to the number of rows that
- * were read.
+ * Returns the sample in a row of the last query, whose column 2 is a packed
+ * state of a scan. Sets *n to the number of rows that the scan read. Returns
+ * NULL if that number is 0 or, without setting *n, if the state is NULL.
  */
 extern const fc_weighted_rows *read_sample(const train_source *source, uint64 row,
 										   memory_account *memory, int64 *n);
@@ -110,8 +116,8 @@ extern const fc_weighted_rows *joined_rows(const fc_weighted_rows *const *sets,
 										   const Size *taken, int count);
 
 /*
- * Returns the dimension of the rows, for which the encoder of columns has been
- * learned.
+ * Returns the dimension of a row. If the features are columns without an
+ * encoder yet, call learn_encoder first. Raises an error if there are no rows.
  */
 extern Size dimension_of(const training *t);
 
@@ -119,7 +125,7 @@ extern scaling encoder_scaling(const train_source *source);
 
 /*
  * Returns the scaled fill values of the encoder, which replace missing values
- * of a sample; NULL if samples of the source have none.
+ * of a sample; NULL if samples of the source have no missing values.
  */
 extern const double *fill_of_source(const train_source *source, scaling scaled);
 
@@ -143,9 +149,10 @@ extern bool has_heavy_tail(const fc_weighted_rows *rows);
 extern fc_codebook *important_rows(const fc_weighted_rows *rows, double count, uint64 seed);
 
 /*
- * Returns about as many rows of equal weights in random order, each in
- * proportion to its weight; as many as their sum if weights are whole numbers.
- * Returns the rows themselves if their weights are equal.
+ * Resamples rows so that each has the weight 1: a row occurs in proportion to
+ * its weight. Returns them in random order. There are as many as before or, if
+ * the weights are whole numbers with a small sum, as many as the sum. If all
+ * weights are equal, returns the rows unchanged.
  */
 extern const fc_weighted_rows *even_rows(const fc_weighted_rows *rows, uint64 seed);
 
@@ -182,12 +189,14 @@ typedef struct scan_request
 	const fc_drift_spec *drift_spec;
 	int			share;			/* a power of 2: one row in `share` enters
 								 * sketch and counts; 0: all rows */
-	double		size;			/* number of rows in the weighted sample */
+	double		size;			/* number of rows in the weighted sample; 0:
+								 * no sample */
 	const double *center;
 	double		variance;		/* mean squared distance of the rows from
 								 * center; 0: a uniform sample */
-	double		rank_limit;
-	int			operators;
+	double		rank_limit;		/* rows of higher rank are not sampled; 0: no
+								 * limit */
+	int			operators;		/* number of operators in op */
 	const fc_operator_header *op[2];
 } scan_request;
 

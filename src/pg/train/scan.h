@@ -23,14 +23,15 @@ extern double estimated_groups(const training *t, Size wanted);
 extern int	sketched_share(const training *t, double groups);
 
 /*
- * Sets the GUCs for a hashed GROUP BY: work_mem is a quarter of the memory
- * budget, but at least 64 MB.
+ * Sets the GUCs for a hashed GROUP BY: turns enable_sort off, and sets
+ * work_mem to a quarter of the memory budget, but at least 64 MB.
  */
 extern void set_hashing(void);
 
 /*
- * Sets the GUCs for a hashed GROUP BY, without workers if groups are sparse;
- * returns the nest level for AtEOXact_GUC.
+ * Begins a nest level of GUCs and returns it, for AtEOXact_GUC. If the
+ * training has groups, sets the GUCs for a hashed GROUP BY. sparse: groups
+ * have few rows each, so parallel workers are switched off, too.
  */
 extern int	enter_grouping(const training *t, bool sparse);
 extern group_fit *scan_fits(training *t, const fc_weighted_rows *sample, int *fits);
@@ -44,8 +45,8 @@ typedef struct group_sample
 } group_sample;
 
 /*
- * Reads about `rows` rows of all groups together, and returns a sample of up
- * to `wanted` rows for each group.
+ * Reads about `rows` rows of all groups together. Returns a sample of up to
+ * `wanted` rows for each group, and sets *count to the number of groups.
  */
 extern group_sample *sample_groups(const training *t, double wanted, double rows, int *count);
 

@@ -30,14 +30,14 @@ typedef struct scan_result
 				nulls;			/* number of rows with a NULL; for metric
 								 * cosine, number of zero vectors, which are
 								 * not in n */
-	double		weight;			/* sum of the weights of these rows; n without
-								 * weights. Known only with a sample */
-	fc_sketch  *sketch;			/* sketch of a share of the rows. sketch,
-								 * counts and sample are NULL if not requested
-								 * or without rows */
-	fc_drift_counts *counts;
-	fc_coreset *sample;
-	int			steps;
+	double		weight;			/* sum of the weights of the n rows, if the
+								 * scan has a weighted sample; else n */
+	fc_sketch  *sketch;			/* sketch of a share of the rows; NULL if not
+								 * requested or without rows */
+	fc_drift_counts *counts;	/* drift counts of the same share, or NULL */
+	fc_coreset *sample;			/* weighted sample of all rows, or NULL */
+	int			steps;			/* number of operators whose sums are in
+								 * step */
 	scan_step	step[SCAN_STEPS];
 } scan_result;
 

@@ -41,7 +41,10 @@ typedef struct plan_fields
 	bool		null[PLAN_FIELDS];
 } plan_fields;
 
-/* Plan without its operators, prepared for rows. */
+/*
+ * Plan of a scan, prepared for adding rows. Its operators are not included:
+ * each state reads them again.
+ */
 typedef struct scan_plan
 {
 	MemoryContext context;		/* owns everything in this struct */
@@ -56,8 +59,9 @@ typedef struct scan_plan
 	fc_metric	metric;
 
 	/*
-	 * true: rows with missing values enter the sample and the steps as they
-	 * are, and rows without any value do not; false: filled rows do
+	 * true: rows with missing values enter the sample and Lloyd's sums as they
+	 * are, and rows without any value are left out; false: missing values are
+	 * replaced by fill values
 	 */
 	bool		observed;
 	const double *center;		/* center and scale: d values each; NULL: rows
@@ -66,7 +70,8 @@ typedef struct scan_plan
 	fc_kernel_map *map;			/* map to kernel features, or NULL */
 	const fc_spec *spec;		/* spec of the sketch, or NULL */
 	const fc_prepared *prepared;	/* the spec prepared, or NULL */
-	uint64		generation;		/* prepared_generation of `prepared` */
+	uint64		generation;		/* value of prepared_generation for which
+								 * `prepared` is valid */
 	const fc_drift_spec *drift_spec;	/* spec of the drift counts, or NULL */
 	uint64		share;			/* mask: rows with (hash & share) == 0 enter
 								 * the sketch and the drift counts */
@@ -94,14 +99,15 @@ extern scan_plan *plan_of_fields(scan_plan *kept, const plan_fields *fields,
  */
 extern void complete_plan(scan_plan *plan, Size d);
 
-/* Block of buffered rows, which are not yet in the sums; at most a batch. */
+/* Block of at most a batch of buffered rows, which are not in the sums yet. */
 typedef struct scan_rows
 {
 	struct scan_rows *earlier;	/* the previous block, or NULL */
 	Size		capacity;
 	Size		count;
-	uint64	   *keys;			/* `capacity` keys to be hashed, one for each
-								 * row */
+	uint64	   *keys;			/* `capacity` keys, one for each row; when the
+								 * rows are added to the sums, hashes replace
+								 * them */
 	double	   *weights;		/* `capacity` weights; NULL: each is 1 */
 
 	/*
@@ -120,15 +126,16 @@ typedef struct scan_state
 	const state_kind *kind;
 	int64		n;				/* number of rows in the sums, excluding
 								 * buffered rows */
-	int64		nulls;
+	int64		nulls;			/* number of rows with a NULL, see
+								 * scan_result */
 	fc_sketch  *sketch;
 	fc_drift_counts *counts;
 	fc_coreset *sample;
 	fc_step    *step[SCAN_STEPS];
 
 	/*
-	 * SCAN_STEPS views of the operators in `step`; this and the following
-	 * fields are only set in a state to which rows are added
+	 * The fields from here on are only set in a state to which rows are added.
+	 * op: SCAN_STEPS views of the operators in `step`
 	 */
 	fc_operator *op;
 	bool		pruning_tried[SCAN_STEPS];	/* true after the first attempt to
@@ -153,18 +160,22 @@ enum
 {
 	ARGUMENT_PLAN = 1,
 	ARGUMENT_KEY,
-	ARGUMENT_CELLS,				/* weight of the row, if the plan has weights */
+	ARGUMENT_CELLS,				/* weight of the row or, if the plan has no
+								 * weights, the first column or the vector */
 };
 
-/* Call state: readers, the latest plan, and the scratch space of a batch. */
+/*
+ * State that scan_agg keeps between the calls of one call site: readers, the
+ * latest plan, and the scratch space of a batch.
+ */
 typedef struct scan_call_state
 {
 	MemoryContext call_context;
 	vector_reader reader;
 	row_places	places;			/* addresses of plain rows, for prefetching */
 	sparse_scratch sparse;
-	int			cells;			/* number of the first argument after the
-								 * weight; 0 until the first row */
+	int			cells;			/* index of the first argument with a column
+								 * or the vector; 0 until the first row */
 	bool		record;			/* true if the columns are passed as one
 								 * composite argument */
 	scan_plan  *plan;			/* plan of the latest state */

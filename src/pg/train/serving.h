@@ -9,7 +9,10 @@
  */
 extern int	by_group(const void *a, const void *b);
 
-/* Reads the groups of the serving version into the training. */
+/*
+ * Reads the groups of the serving version into t->serving, and makes their
+ * finder.
+ */
 extern void read_serving(training *t);
 
 /*
@@ -19,16 +22,16 @@ extern void read_serving(training *t);
 extern serving_group serving_of(const training *t, const char *group);
 
 /*
- * Returns the text of the serving group that has an equal value; `group` itself
- * if there is none. So a group keeps its text, and with it the names of its
- * clusters.
+ * Returns the text of the serving group whose value equals the value of
+ * `group`, or `group` itself if there is no such group. A group thus keeps its
+ * text in later versions, and with it the names of its clusters.
  */
 extern char *group_as_served(const training *t, char *group);
 
 /*
  * Returns the identities of the clusters of a new version, by ascending
- * number. Cluster j has number numbers[j] and the identity of the cluster
- * before[row[j]], or a new one if row is NULL or row[j] is negative.
+ * number. Cluster j has the number numbers[j]. Its identity is before[row[j]],
+ * or a new one if row is NULL or row[j] is negative.
  */
 extern int64 *continued_identities(const training *t, const int32 *numbers, Size k,
 								   const int32 *row, const int64 *before);

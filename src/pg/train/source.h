@@ -41,8 +41,8 @@ static const row_choice all_rows = {.wanted = INFINITY};
 extern char *rows_from(const train_source *source, row_choice rows, const char *leaf);
 
 /*
- * Returns the query of columns of chosen rows of the relation or, if there are
- * leaves, of each leaf. group: expressions after GROUP BY, or NULL.
+ * Returns a query that selects `columns` of chosen rows of the relation or, if
+ * there are leaves, of each leaf. group: expressions after GROUP BY, or NULL.
  */
 extern char *select_rows(const train_source *source, const char *columns, const char *group,
 						 row_choice rows);
@@ -72,19 +72,23 @@ rows_to_read(const train_source *source, double wanted)
 }
 
 /*
- * Returns the query of a scan with plan $1 of rows in units. Its rows are
- * (value as text, packed state, packed states of parts, sizes): one row for
- * each value of a column, or a single row if column is NULL. sizes: number of
- * units, sum of the weights, sum of the squared weights of units, sum of the
- * squared weights of rows. A row without a unit is a unit. Without option unit,
- * the number of units is 0.
+ * Returns the query of a scan with plan $1, for rows with units or weights. A
+ * hash divides the units into FC_DRIFT_PARTS parts (core/drift/units.h). The
+ * rows of the result are (value as text, packed state, packed states of parts,
+ * sizes): one row for each value of a column, or a single row if column is
+ * NULL.
+ *
+ * sizes: number of units, sum of the weights, sum of the squared weights of
+ * units, sum of the squared weights of rows. A row without a unit counts as a
+ * unit of its own. Without option unit, the number of units is 0.
  */
 extern char *unit_scan_text(const train_source *source, const char *column);
 
 /*
- * Returns the query of a scan with plan $1 of chosen rows in two or three sets
- * of units: (number of the set from 0, packed state), in the order of the
- * numbers. tenths: tenths of all units in each set; two or three numbers.
+ * Returns the query of a scan with plan $1 of chosen rows, in two or three
+ * sets, so that all rows of a unit are in one set. Its rows are (number of the
+ * set from 0, packed state), ordered by the number. tenths: tenths of all
+ * units in each set, two or three numbers.
  */
 extern char *unit_sets_text(const train_source *source, const int *tenths, row_choice rows);
 
@@ -92,26 +96,27 @@ extern int	scan_flags(const train_source *source);
 
 /*
  * estimated_rows returns the planner's estimate of the number of rows.
- * rows_to_sample returns the exact number if `exact` or with option sample
- * "hash", else the estimate. With that option, it also makes the source
- * identify rows by their values.
+ * rows_to_sample returns the exact number if `exact` is true, with weights, or
+ * with option sample "hash"; else the estimate. Option sample "hash" also
+ * makes the source identify rows by their values.
  */
 extern double estimated_rows(const train_source *source);
 
 /*
- * Sets the sums and the factors of the weights, and returns the number of rows.
- * The sketch takes weights up to FC_MAX_WEIGHT in steps of FC_MIN_WEIGHT.
- * Counts equal the weights if these are whole numbers, and are 1 if all weights
- * are equal.
+ * Sets total_weight, max_weight, weight_factor and count_factor of the source,
+ * and returns the number of rows. A sketch takes weights up to FC_MAX_WEIGHT
+ * in steps of FC_MIN_WEIGHT. The counts for encoder_agg are 1 if all weights
+ * are equal; they equal the weights if these are whole numbers and their sum
+ * is not too large.
  */
 extern double measure_weights(train_source *source);
 extern double rows_to_sample(train_source *source, row_sampling sample, bool exact);
 
 /*
- * Returns an expression that converts a row to the input of the operators; its
- * parameters are $1 center, $2 scale and $3 map. If op, an expression, is not
- * NULL and the source compares observed values, the nearest centroid of op
- * fills the values of NULLs.
+ * Returns an SQL expression that converts a row to the input of the operators;
+ * its parameters are $1 center, $2 scale and $3 map. If op, an SQL expression,
+ * is given and the source compares observed values, the coordinates of the
+ * nearest centroid of op replace NULLs.
  */
 extern char *row_text(const train_source *source, bool scaled, bool mapped, const char *op);
 

@@ -1,4 +1,7 @@
-/* store.h - numbers, measures and writes the groups of a version */
+/*
+ * store.h - numbers the clusters of each group, computes their sizes and
+ * distances, and writes the groups of a version
+ */
 #ifndef FASTCLUST_TRAIN_STORE_H
 #define FASTCLUST_TRAIN_STORE_H
 
@@ -10,8 +13,9 @@ extern void write_groups(Datum *records, int count);
 extern Datum level_paths(const training *t, const fc_operator_header *op);
 
 /*
- * Starts the row of a version, a copy of the record `other` unless that is 0,
- * with the columns of the training. Its clusters are set by the caller.
+ * Starts the record of a group of a version, as a copy of the record `other`
+ * unless that is 0. Sets the columns about the training; the caller sets the
+ * columns about the clusters.
  */
 extern record_builder begin_version(const training *t, const char *group, Datum other);
 

@@ -1,19 +1,23 @@
 /*
- * train.h - the steps of a training, from a job to a written version.
+ * train.h - the steps of a training, from a job to a written version
  *
- *     step                    data                               file
- *     encoder of columns      from a sample                      encoder.c
- *     sample, scaling, specs  from a sample                      sample.c
- *     one scan                for every group: sketch, drift
- *                             counts, weighted sample and
- *                             Lloyd's sums                       scan.c
- *     operators               in memory, for every group         fit.c
- *     Lloyd's algorithm       scans, while they still gain       lloyd.c
- *     cluster numbers,        in memory; then the version
- *     distances               is written                         store.c
+ *     step                      reads                            file
+ *     encoder of columns        some rows                        encoder.c
+ *     uniform sample            some rows                        sample.c
+ *     sketch spec, kernel map   the uniform sample               spec.c
+ *     sketch, drift counts,     all rows, in one scan            scan.c
+ *     weighted sample and
+ *     Lloyd's sums of each group
+ *     operator of each group    the sums                          fit.c
+ *     Lloyd's algorithm         all rows, in each scan, while    lloyd.c
+ *                               a scan gains enough
+ *     numbers of clusters,      the weighted samples             store.c
+ *     distances; the version
+ *     is written
  *
- * All steps run in the caller's transaction, with the caller's rights.
- * Samples are weighted rows (numerics/weighted_rows.h).
+ * An operator stores the centroids of a group. All steps run in the caller's
+ * transaction, with the caller's rights. Samples are weighted rows
+ * (numerics/weighted_rows.h).
  */
 #ifndef FASTCLUST_TRAIN_H
 #define FASTCLUST_TRAIN_H
@@ -32,8 +36,8 @@ extern fc_choice *try_clusters(training *t);
 extern const char *verdict_of(const fc_choice *choice);
 
 /*
- * Returns the reason why no number of clusters is clear, or NULL if one is
- * clear.
+ * Returns a text that says why the evidence does not decide on a number of
+ * clusters, or NULL if the verdict is FC_K_CLEAR.
  */
 extern const char *reason_of(const fc_choice *choice);
 

@@ -11,14 +11,15 @@
 #include "sketch/layout.h"
 
 /*
- * A group of the serving version with its clusters; op is NULL if the version
- * has no such group.
+ * Clusters of a group of the serving version. A cluster keeps its identity, a
+ * number, from version to version.
  */
 typedef struct serving_group
 {
 	char	   *group;
-	fc_operator_header *op;		/* NULL if rows of the training have other
-								 * coordinates */
+	fc_operator_header *op;		/* NULL: there is no such group, or its
+								 * coordinates differ from the coordinates of
+								 * this training */
 	int64	   *identities;		/* identity of each cluster, by ascending
 								 * number */
 	scaling		scaling;
@@ -27,39 +28,41 @@ typedef struct serving_group
 } serving_group;
 
 /*
- * Scaled operators that the scan measures and moves by one step, for all rows
- * or for one group.
+ * Candidates for the centroids of all rows or of one group: one or two scaled
+ * operators. The scan of the training sums up the squared distances of rows
+ * from each operator, and moves it by one step of Lloyd's algorithm.
  */
 typedef struct candidates
 {
 	char	   *group;
-	int			count;
+	int			count;			/* number of operators in op */
 	fc_operator_header *op[2];
-	const fc_weighted_rows *sample; /* scaled rows in which the first operator
-									 * was found */
-	double		n;				/* estimated number of rows of the group */
+	const fc_weighted_rows *sample; /* scaled rows from which the first
+									 * operator was computed */
+	double		n;				/* estimated number of rows of the group; 0 if
+								 * there are no groups */
 	double		objective;		/* mean squared distance of the sample from
 								 * the first operator; `error` is its standard
 								 * error */
 	double		error;
-	bool		heavy_tail;		/* true if has_heavy_tail of the sample; false
-								 * if the training has a start */
+	bool		heavy_tail;		/* result of has_heavy_tail for the sample;
+								 * false if the training has a start */
 } candidates;
 
 typedef struct training
 {
 	/* fields of the job, set before the first step */
-	int64		model_id;		/* 0 if no version is made and only a sample
-								 * is drawn */
+	int64		model_id;		/* 0 if no version is written */
 	char	   *model;
 	int32		version;
 	train_source source;
-	Size		k;				/* number of clusters; 0: to be chosen */
+	Size		k;				/* number of clusters, or of micro-clusters
+								 * with method density; 0: to be chosen */
 	train_method method;
 	const train_options *options;
-	fc_kmeans_effort effort;	/* effort of searches; if option effort is
-								 * thorough, method kmeans begins with
-								 * balanced ones (train.c) */
+	fc_kmeans_effort effort;	/* effort of the next search by k-means. With
+								 * option effort thorough, method kmeans first
+								 * searches with effort balanced (train.c) */
 	Jsonb	   *stored;			/* options as the version stores them */
 	bool		frozen;			/* true: the serving clusters keep their
 								 * centroids */
@@ -67,29 +70,33 @@ typedef struct training
 								 * warnings about columns */
 
 	/*
-	 * given clusters, not scaled, which no step moves; NULL: clusters are
+	 * imported clusters, not scaled, which no step moves; NULL: clusters are
 	 * learned
 	 */
 	const fc_operator_header *imported;
 	const int32
 			   *numbers;		/* numbers of the imported clusters,
-								 * ascending; NULL: taken from the clusters
-								 * that they continue */
+								 * ascending; NULL: each cluster has the
+								 * number of the old cluster that it
+								 * continues */
 	const int64 *identities;	/* identities of the imported clusters,
-								 * ascending by number, given with `numbers` */
-	Datum		paths;			/* numbers of the nodes above each cluster, as
-								 * a version stores them; 0 if they are
-								 * computed from option levels */
+								 * ascending by number; given if and only if
+								 * `numbers` is */
+	Datum		paths;			/* tree nodes above each cluster, an array as
+								 * level_paths returns it; 0: it is computed
+								 * from option levels */
 
 	/* results of the steps so far */
 	TimestampTz begun;
 	char	   *note;
 	double		estimate;		/* estimated number of rows */
-	Size		dim;			/* dimension of a row */
+	Size		dim;			/* dimension of a row, before any kernel
+								 * map */
 	double		groups;			/* estimated number of groups */
 	scaling		scaling;		/* center and scale of rows */
-	fc_kernel_map_header *map;	/* map to the kernel features that operators
-								 * take in place of rows, or NULL */
+	fc_kernel_map_header *map;	/* map from scaled rows to kernel features,
+								 * which are clustered instead of the rows; or
+								 * NULL */
 	fc_codebook *start;			/* scaled centroids of an additional start of
 								 * k-means, or NULL */
 	fc_spec    *spec;
@@ -99,12 +106,14 @@ typedef struct training
 	serving_group *serving;		/* groups of the serving version, sorted by
 								 * group */
 	int			serving_count;
-	group_finder *serving_finder;	/* finder of these groups by the texts of
-									 * equal values; NULL: by equal texts */
+	group_finder *serving_finder;	/* finds the serving group whose value
+									 * equals the value of a text; NULL: equal
+									 * values have equal texts */
 	candidates *found;			/* candidates for the scan, sorted by group */
 	int			found_count;
-	double		recall;			/* recall of a search with option probes; NAN
-								 * if it is not measured */
+	double		recall;			/* recall of a search for nearest rows in the
+								 * number of clusters given by option probes;
+								 * NAN if it is not measured */
 	fc_operator_header *micro;	/* scaled micro-clusters of method density
 								 * without groups; else NULL */
 } training;
@@ -119,8 +128,8 @@ typedef struct group_fit
 	int64		n;				/* number of rows */
 	double		weight;			/* sum of the weights of the n rows; n without
 								 * weights */
-	int64		nulls;			/* number of these rows with a NULL; -1 if
-								 * they are not counted */
+	int64		nulls;			/* number of rows with a NULL; -1 if they are
+								 * not counted */
 	const fc_weighted_rows *rows;	/* weighted sample of scaled rows */
 	fc_operator_header *op;
 	double		objective;		/* mean squared distance of all rows from op;
@@ -129,23 +138,26 @@ typedef struct group_fit
 	fc_sketch  *sketch;
 	fc_drift_counts *counts;
 	bool		measured;		/* true: the objective is exact, from all rows */
+
+	/*
+	 * Candidates that the scan measured. For candidate i, sse[i] is the sum
+	 * of squared distances before the Lloyd step, gain[i] is the decrease by
+	 * the step, and next[i] is the operator after the step.
+	 */
 	candidates
-				found;			/* candidates that the scan measured: `sse`
-								 * has their sums of squares before its Lloyd
-								 * step, `gain` the decrease of each by the
-								 * step, and `next` the operators after the
-								 * step */
+				found;
 	fc_operator_header *next[2];
 	double		sse[2];
 	double		gain[2];
-	fc_operator_header *micro;	/* micro-clusters that label rows of method
-								 * density, while op has the means of
+	fc_operator_header *micro;	/* micro-clusters, which label rows with
+								 * method density, while op has the means of
+								 * the clusters; NULL with other methods */
+	double	   *spreads;		/* k values with method density: root mean
+								 * squared deviation of a coordinate in each
+								 * cluster; else NULL */
+	double	   *splits;			/* (k - 1) x 4 values: left, right, radius and
+								 * rows of each split in the tree of density
 								 * clusters; else NULL */
-	double	   *spreads;		/* standard deviation per dimension of each
-								 * density cluster */
-	double	   *splits;			/* tree of the density clusters: left, right,
-								 * radius and rows of its k - 1 splits; else
-								 * NULL */
 	double	   *squares;		/* mean squared distance of the rows of each
 								 * micro-cluster from their mean; NULL if it
 								 * is estimated from the sample */

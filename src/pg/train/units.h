@@ -1,11 +1,14 @@
-/* units.h - counts of the rows of a relation in units */
+/* units.h - drift counts of rows with units or weights (core/drift/units.h) */
 #ifndef FASTCLUST_TRAIN_UNITS_H
 #define FASTCLUST_TRAIN_UNITS_H
 
 #include "pg/train/sample.h"
 #include "pg/train/scan_result.h"
 
-/* Returns true if rows are counted in parts: they have units or weights. */
+/*
+ * Returns true if rows have units or weights. Their drift counts are then
+ * computed from FC_DRIFT_PARTS parts, into which a hash divides the units.
+ */
 static inline bool
 has_parts(const train_source *source)
 {
@@ -13,21 +16,23 @@ has_parts(const train_source *source)
 }
 
 /*
- * Runs a query of bucket_scan_text or, if rows are counted in parts, of
- * unit_scan_text, with hashed groups.
+ * Runs a scan with hashed groups: a query of unit_scan_text if rows have units
+ * or weights, else of bucket_scan_text.
  */
 extern void scan_sums(const training *t, const scan_request *request, const char *query,
 					  int flags);
 
 /*
- * Returns the sums in a row of its result; all zero if it has none. Counts in
- * parts have units.
+ * Returns the sums in a row of the result of scan_sums; all are zero if the
+ * row has no state. The drift counts of rows with units or weights include the
+ * variances between units.
  */
 extern scan_result read_sums(const training *t, const scan_request *request, uint64 row);
 
 /*
- * Replaces the counts of each group by counts with units, from a scan of the
- * rows.
+ * Scans the rows and replaces the drift counts of each group by counts with
+ * the variances between units. Does nothing if rows have neither units nor
+ * weights.
  */
 extern void count_units(const training *t, group_fit *fits, int count);
 

@@ -174,9 +174,10 @@ fastclust_feature_type(PG_FUNCTION_ARGS)
 /* ---- texts of groups ---- */
 
 /*
- * Takes (relation, column, texts), in the order of bytes. Returns for
- * each text the first one of an equal value; NULL if equal values of the
- * column have one text.
+ * Takes (relation, column, texts), where the texts are sorted by bytes.
+ * Returns an array with, for each text, the first text whose value in the
+ * column is equal. Returns NULL if equal values of the column have equal
+ * texts.
  */
 PG_FUNCTION_INFO_V1(fastclust_least_groups);
 Datum
@@ -202,9 +203,10 @@ fastclust_least_groups(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (relation, column, texts, given). Returns the text of a group that the
- * given text names, or the given text if there is no such group. Needs no
- * texts if equal values of the column have one text.
+ * Takes (relation, column, texts, given). Returns the text of the group whose
+ * value equals the value of the given text, or the given text if there is no
+ * such group. The texts of the groups may be NULL if equal values of the
+ * column have equal texts.
  */
 PG_FUNCTION_INFO_V1(fastclust_named_group);
 Datum

@@ -27,7 +27,10 @@
 #include "pg/train/source.h"
 #include "pg/train/train.h"
 
-/* Maximum number of clusters that choose_k tries: FC_EVIDENCE_CLUSTERS. */
+/*
+ * Maximum number of clusters that choose_k tries; equal to
+ * FC_EVIDENCE_CLUSTERS.
+ */
 #define MAX_CHOSEN_K	1024
 
 /* ---- train ---- */
@@ -326,8 +329,8 @@ live_for_retraining(const locked_model *locked, const stored_version *version,
 
 /*
  * Reads the options of the call, and resolves option relation by the caller's
- * search_path. Then sets the fixed settings of a scan. AtEOXact_GUC
- * with *level restores the caller's.
+ * search_path. Then sets the GUCs of a scan; AtEOXact_GUC with *level restores
+ * the caller's settings.
  */
 static train_options *
 options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
@@ -420,8 +423,9 @@ shown_number(Datum value, bool null)
 }
 
 /*
- * Tests the current rows for drift. Stores the result in `check`, a record of
- * type drift_checks. Returns the verdict.
+ * Tests the current rows for drift, from the live sketch if `live` is not 0.
+ * Stores the result in `check`, a record of type drift_checks. Returns the
+ * verdict.
  */
 static char *
 check_drift(FunctionCallInfo fcinfo, const stored_version *version,
@@ -587,8 +591,8 @@ choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 }
 
 /*
- * Runs k-means on a sample and on its halves, and puts a row for each tried
- * number of clusters into the result set.
+ * Runs k-means on a sample and on the halves of the sample. Puts a row for
+ * each tried number of clusters into the result set.
  */
 static void
 choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features,

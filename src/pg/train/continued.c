@@ -1,10 +1,12 @@
 /*
- * continued.c - stored versions whose clusters continue another version
+ * continued.c - finds the clusters of another version that the clusters of a
+ * stored version continue
  *
- * A training matches its clusters with the serving ones before it writes them
- * (store.c), if both have the same coordinates. The functions of this file are
- * for stored versions. Versions of other columns are matched by the labels of
- * some rows; the two versions of use_version are matched by their centroids.
+ * If both versions have the same coordinates, a training matches its clusters
+ * with the serving ones before it writes them (store.c). The functions of this
+ * file match clusters of versions that are already stored: by the labels of
+ * some rows if the versions have different columns, and by their centroids for
+ * use_version.
  */
 #include "postgres.h"
 
@@ -47,8 +49,9 @@ comparable_versions(const stored_version *a, const stored_version *b)
 }
 
 /*
- * Returns, for each cluster of `after`, the row of the cluster of `before` that
- * it continues, or -1. Returns NULL if the versions have other coordinates.
+ * Returns, for each cluster of `after`, the row of the cluster of `before`
+ * that it continues, or -1. Returns NULL if the coordinates of the versions
+ * differ.
  */
 static int32 *
 rows_by_centroids(const stored_version *before, const stored_version *after)
@@ -83,8 +86,8 @@ check_elements(ArrayType *array, int count)
 
 /*
  * Returns the same as rows_by_centroids, but matches clusters by lists of
- * labels: rows[i] rows have the label old_labels[i] by `before` and
- * new_labels[i] by `after`.
+ * labels, also if coordinates differ: rows[i] rows have the label
+ * old_labels[i] by `before` and new_labels[i] by `after`.
  */
 static int32 *
 rows_by_list(const stored_version *before, const stored_version *after,
@@ -116,10 +119,11 @@ rows_by_list(const stored_version *before, const stored_version *after,
 
 /*
  * Takes (before, after, a, b, rows): the same group of two versions, and lists
- * of old and new labels as for rows_by_list, or NULL to match clusters by their
- * centroids. Returns the identity of the cluster of `before` that each cluster of `after`
- * continues, by ascending number. An element is NULL if there is no such
- * cluster. Returns NULL if the versions cannot be compared.
+ * of old labels, new labels and numbers of rows as for rows_by_list. If a list
+ * is NULL, clusters are matched by their centroids. Returns, by ascending
+ * number of the clusters of `after`, the identities of the clusters of
+ * `before` that they continue. An element is NULL if there is no such cluster.
+ * Returns NULL if the versions cannot be compared.
  */
 PG_FUNCTION_INFO_V1(fastclust_continued_identities);
 Datum
@@ -161,10 +165,10 @@ fastclust_continued_identities(PG_FUNCTION_ARGS)
 }
 
 /*
- * Number of rows by which the clusters of versions with other coordinates are
- * matched: at least MATCHED_ROWS in total, and MATCHED_ROWS_PER_CLUSTER for each
- * cluster of each group. With more rows, small clusters are matched more surely,
- * in proportional time. Guesses.
+ * Number of rows by which the clusters of versions with different coordinates
+ * are matched: at least MATCHED_ROWS in total, and MATCHED_ROWS_PER_CLUSTER
+ * for each cluster of each group. With more rows, small clusters are matched
+ * more surely, but the time grows in proportion. Guesses.
  */
 #define MATCHED_ROWS	20000.0
 #define MATCHED_ROWS_PER_CLUSTER	200.0

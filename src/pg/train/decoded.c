@@ -34,10 +34,10 @@
 #include "sketch/sketch.h"
 
 /*
- * Rows drawn from the clusters of a fresh version: minimum and maximum number
- * of rows, and maximum number of their coordinates, which only the minimum
- * number of rows may exceed. With more rows, the quantiles of the distances
- * are more exact and take more time. Guesses.
+ * Number of rows that are drawn from the clusters of a fresh version: from
+ * MIN_DRAWN to MAX_DRAWN, with at most DRAWN_NUMBERS coordinates in all unless
+ * MIN_DRAWN rows have more. With more rows, the quantiles of the distances are
+ * more exact and take more time. Guesses.
  */
 #define MIN_DRAWN	512
 #define MAX_DRAWN	8192
@@ -109,8 +109,9 @@ decode_sketch(const training *t, const fc_sketch *sketch,
 /* ---- a group ---- */
 
 /*
- * Returns the root mean square of the scales, or 1 without scaling. Spreads
- * are divided by it, because they average over all dimensions.
+ * Returns the root mean square of the scales, or 1 without scaling. Spreads of
+ * unscaled clusters are divided by it, because a spread averages over all
+ * dimensions.
  */
 static double
 mean_scale(scaling scaling, Size d)
@@ -270,7 +271,7 @@ next_options(const stored_version *before, const train_options *options)
 }
 
 /*
- * Starts a training that makes a version without reading a relation. Its steps
+ * Starts a training that makes a version without reading a relation. The steps
  * are logged like the steps of a training on rows.
  */
 static training *

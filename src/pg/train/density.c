@@ -3,12 +3,12 @@
  * micro-clusters. k-means finds the micro-clusters, and a scan counts their
  * rows.
  *
- * Each micro-cluster sums up its rows (core/density/density.h): their number,
- * their mean, and their mean squared distance from the mean. The squared
- * distance is measured on the weighted sample, or taken from the sketch of the
- * micro-cluster for a live model. The result has two operators: the
- * micro-clusters with their regions (core/operator/operator.h), which label
- * rows, and the means of the clusters, which describe them.
+ * A micro-cluster represents its rows (core/density/density.h) by their
+ * number, their mean, and their mean squared distance from the mean. The
+ * squared distance is measured on the weighted sample; for a live model it is
+ * taken from the sketch of the micro-cluster. The result has two operators:
+ * the micro-clusters with their regions (core/operator/operator.h), which
+ * label rows, and the means of the clusters, which describe them.
  */
 #include "postgres.h"
 
@@ -34,14 +34,14 @@
 
 /*
  * Default of option min_cluster_rows, as a share of the rows. With a smaller
- * share, smaller clusters are found, from more micro-clusters
+ * share, there are more micro-clusters, and smaller clusters are found
  * (bench/density.py).
  */
 #define SHARE_OF_CLUSTER	0.01
 
 /*
- * Minimum of the default of min_cluster_rows, in rows. A cluster of fewer rows
- * can be due to chance. A guess.
+ * Lower limit, in rows, of the default of min_cluster_rows. A cluster of fewer
+ * rows can be due to chance. A guess.
  */
 #define MIN_CLUSTER_ROWS	10.0
 
@@ -60,10 +60,10 @@
 #define MAX_MICRO_CLUSTERS	20000.0
 
 /*
- * Maximum number of coordinates of all micro-clusters together, 2,730
- * micro-clusters in 384 dimensions. With more of them, clusters of fewer rows
- * are found, but predict takes proportionally longer, 50 us here, and train
- * quadratically. A guess.
+ * Maximum number of coordinates of all micro-clusters together, such as 2,730
+ * micro-clusters in 384 dimensions, for which predict takes 50 us. With more
+ * coordinates, clusters of fewer rows are found, but the time of predict grows
+ * in proportion, and that of train with the square. A guess.
  */
 #define MAX_MICRO_COORDINATES	1048576.0
 
@@ -81,23 +81,23 @@
 #define MIN_COMPARED	200
 
 /*
- * Number of Lloyd steps that merge micro-clusters. They need not be optimal,
- * only small. A guess.
+ * Number of Lloyd steps that merge micro-clusters into larger ones, which must
+ * be small but not optimal. A guess.
  */
 #define HALVING_STEPS	4
 
 /*
- * Time of a pair of micro-clusters, per dimension and in all, in multiply-adds
- * of announce_work. Measured with 2,000 to 20,000 micro-clusters in 2 to 384
- * dimensions.
+ * Time for each pair of micro-clusters, in multiply-adds for announce_work:
+ * WORK_OF_DISTANCE for each dimension, plus WORK_OF_PAIR. Measured with 2,000
+ * to 20,000 micro-clusters in 2 to 384 dimensions.
  */
 #define WORK_OF_DISTANCE	1.6
 #define WORK_OF_PAIR	45
 
 /*
  * Adjusted Rand index between the labels with all micro-clusters and with half
- * as many, below which clusters are called unstable. A larger one also does so
- * if only small clusters differ. A guess.
+ * as many, below which clusters are called unstable. With a larger limit,
+ * clusters are also called unstable if only small ones differ. A guess.
  */
 #define MIN_HALVED_AGREEMENT	0.8
 
@@ -109,7 +109,10 @@
  */
 #define NEARLY_EQUAL	0.65
 
-/* Relative margin of a distance for the rounding of centroids to floats. */
+/*
+ * Relative margin that is added to distances because centroids are rounded to
+ * floats.
+ */
 #define DISTANCE_SLACK	1e-6
 
 /* ---- options ---- */
@@ -139,9 +142,9 @@ check_density(const training *t, int64 k)
 }
 
 /*
- * Returns the weight that counts as a row in a density: 1, or the mean weight
- * of the rows if that is less, so that rows of small weights are not too few
- * for clusters.
+ * Returns the weight that counts as one row in a density: 1, or the mean
+ * weight of the rows if that is less. Otherwise rows of small weights would be
+ * too few for clusters.
  */
 static double
 weight_of_row(const training *t)
@@ -198,8 +201,8 @@ check_live_size(const training *t)
 
 typedef struct micro_cluster_set
 {
-	fc_micro_clusters b;		/* n, mean and square in the form that the
-								 * core takes */
+	fc_micro_clusters b;		/* n, mean and square of the micro-clusters,
+								 * as functions of the core take them */
 	double	   *n;				/* m values: number of rows of each
 								 * micro-cluster */
 	double	   *x;				/* m x d means of the micro-clusters */
@@ -207,12 +210,15 @@ typedef struct micro_cluster_set
 								 * the mean of all rows */
 	double	   *square;			/* m values: mean squared distance of the rows
 								 * of a micro-cluster from their mean */
-	double		rows;
+	double		rows;			/* number of all rows */
 	double		variance;		/* mean squared distance of all rows from
 								 * their mean */
 } micro_cluster_set;
 
-/* Adds `added` rows with mean x to the mean (d values) of n rows in all. */
+/*
+ * Updates a mean of d values: `added` rows with mean x join the rows, of which
+ * there are then n.
+ */
 static void
 add_to_mean(double *mean, const double *x, Size d, double added, double n)
 {
@@ -221,8 +227,8 @@ add_to_mean(double *mean, const double *x, Size d, double added, double n)
 }
 
 /*
- * Returns the mean squared distance of rows from `center`, given their mean
- * squared distance from their mean x.
+ * Returns the mean squared distance of rows from `center`. x: the mean of the
+ * rows. square: their mean squared distance from x.
  */
 static double
 square_about(const double *center, const double *x, Size d, double square)
@@ -234,8 +240,8 @@ square_about(const double *center, const double *x, Size d, double square)
 
 /*
  * Computes the number of all rows, their variance, and the centered means of
- * the micro-clusters. Centering reduces the rounding errors of the differences
- * that are later computed between means.
+ * the micro-clusters, and sets set->b. Centering reduces the rounding errors
+ * of the differences that are later computed between means.
  */
 static void
 center_micro_clusters(micro_cluster_set *set, Size m, Size d)
@@ -279,11 +285,11 @@ take_micro_clusters(fc_arena *arena, Size m, Size d)
 }
 
 /*
- * Returns the micro-clusters that have rows. row: the weight that counts as a
- * row. If `complete` is given, counts
- * only these rows, which have no imputed values, and multiplies the counts by
- * a factor so that they add up to all rows. Imputed values would form a ridge
- * of high density at the mean of their column.
+ * Returns the micro-clusters of a group that have rows. row: the weight that
+ * counts as one row. complete: sampled rows without imputed values, or NULL.
+ * If given, only these rows are counted, and a factor makes the counts add up
+ * to all rows. Imputed values would form a ridge of high density at the mean
+ * of their column.
  */
 static micro_cluster_set
 micro_clusters_of_fit(const group_fit *fit, double row,
@@ -322,7 +328,7 @@ micro_clusters_of_fit(const group_fit *fit, double row,
 			? profile.spreads[j] * profile.spreads[j] *
 			(double) op.d
 			: 0;
-		/* The rows of a micro-cluster are equal up to rounding. */
+		/* rows that are equal up to rounding have no extent */
 		if (sqrt(set.square[m]) <= fc_operator_centroid_rounding(&op, j))
 			set.square[m] = 0;
 		memcpy(set.x + m * op.d, x + j * op.d, op.d * sizeof(double));
@@ -334,9 +340,10 @@ micro_clusters_of_fit(const group_fit *fit, double row,
 }
 
 /*
- * Sets the number of rows n of m clusters, their means x, and the mean squared
- * distances of their rows from them. cluster[a]: the cluster of micro-cluster
- * a, or -1; mean: m x d means of the micro-clusters.
+ * Sets, for each of m clusters, the number n of rows, their mean x (d values),
+ * and the mean squared distance `square` of the rows from x. cluster[a]: the
+ * cluster of micro-cluster a, or -1. mean: the means of the micro-clusters, d
+ * values each.
  */
 static void
 join_micro_clusters(const micro_cluster_set *set, const double *mean, const int32 *cluster,
@@ -434,7 +441,8 @@ agreement(const micro_cluster_set *set, const int32 *a, const int32 *b,
 
 /*
  * Finds the clusters again from half as many micro-clusters. Returns a note if
- * they differ, else NULL.
+ * the clusters differ, else NULL. Also returns NULL, without a comparison, if
+ * there are groups or fewer than MIN_COMPARED micro-clusters.
  */
 static char *
 compare_halved(const training *t, const micro_cluster_set *set,
@@ -485,9 +493,10 @@ typedef struct found_regions
 								 * density around the micro-cluster */
 	double	   *reach;			/* distance from a row to the micro-cluster
 								 * beyond which the row is noise */
-	double	   *peak;			/* smallest radius of the cluster */
-	char	   *note;			/* NULL: the clusters are stable, or this was
-								 * not tried */
+	double	   *peak;			/* smallest radius in the cluster
+								 * peak_cluster */
+	char	   *note;			/* note that clusters are unstable; NULL: they
+								 * are stable, or not compared */
 } found_regions;
 
 static float
@@ -532,9 +541,10 @@ micro_operator(const training *t, const micro_cluster_set *set,
 }
 
 /*
- * Counts the rows of each cluster in the sample, and adjusts these numbers to
- * `total` rows in all. With option scale, rows near a dense micro-cluster have
- * its cluster, even if their own micro-cluster is not dense.
+ * Sets n (k values) to the number of rows of each cluster, counted in a sample
+ * and scaled to `total` rows. Used with option scale, where a row near a dense
+ * micro-cluster belongs to its cluster, even if the micro-cluster that
+ * contained the row in k-means is not dense.
  */
 static void
 count_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *rows,
@@ -560,11 +570,11 @@ count_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *row
 }
 
 /*
- * Sets the operators of the group: the means of the clusters, without noise,
- * and the micro-clusters that label rows. Sets the spreads of the group to the
- * standard deviations of its clusters per dimension. Returns the number of
- * rows that have a cluster. rows: sample in which rows near a dense
- * micro-cluster are counted, or NULL.
+ * Sets the operators of the group: op to the means of the clusters, without
+ * noise, and micro to the micro-clusters, which label rows. Sets the spreads
+ * of the group to the standard deviations of its clusters per dimension.
+ * Returns the number of rows that have a cluster. rows: sample in which rows
+ * near a dense micro-cluster are counted, or NULL.
  */
 static double
 describe_clusters(const training *t, group_fit *fit, const micro_cluster_set *set,
@@ -773,9 +783,10 @@ warn_outgrown(const training *t, const micro_cluster_set *set)
 }
 
 /*
- * Announces the time in which the clusters of each group are found: for the
- * distances of all pairs of micro-clusters, twice, and for sorting them, and a
- * quarter of both for half as many micro-clusters.
+ * Announces how long it takes to find the clusters of all groups. The
+ * distances of all pairs of micro-clusters are computed twice and sorted. The
+ * comparison with half as many micro-clusters takes a quarter of that time in
+ * addition.
  */
 static void
 announce_density(const training *t, const group_fit *fits, int count)
@@ -805,7 +816,9 @@ find_group_regions(training *t, group_fit *fit, const fc_weighted_rows *complete
 	else if (t->source.group_by == NULL)
 		t->micro = fit->op;
 	found = at_scale ? find_at_scale(t, fit, &set, &arena) : find_leaves(t, fit, &set, &arena);
-	/* the rows of a live model are made up, but its sums are exact */
+	/*
+	 * the rows of a live model are drawn at random, but its counts are exact
+	 */
 	if (at_scale && fit->squares == NULL)
 		counted = complete != NULL ? complete : fit->rows;
 	clustered = row * describe_clusters(t, fit, &set, &found, counted);

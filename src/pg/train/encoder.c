@@ -48,9 +48,9 @@
 #define MAX_OTHER_SHARE	0.9
 
 /*
- * Maximum number of distinct values of a number column that counts as a
- * category in a density, such as a flag or a rating. With a larger number, a
- * column of few distinct measurements counts as a rating. A guess.
+ * Maximum number of distinct values for a number column, such as a flag or a
+ * rating, to count as a category in a density. With a larger number, a column
+ * of few distinct measurements counts as a rating. A guess.
  */
 #define FEW_VALUES	10
 
@@ -61,9 +61,9 @@
 #define ROWS_OF_FEW_VALUES	20
 
 /*
- * Minimum number of distinct values that one column must have, so that columns
- * of few values count as categories. In a table without such a column, they
- * are the clusters. A guess.
+ * Minimum number of distinct values that one column must have for columns of
+ * few values to count as categories. In a table without such a column, the few
+ * values determine the clusters. A guess.
  */
 #define MANY_VALUES	100
 
@@ -85,8 +85,8 @@ null_share(const fc_encoder *encoder, Size i)
 }
 
 /*
- * Returns true if NULLs of feature i are imputed: the feature is not a
- * category, and is NULL in some rows, where its mean is used.
+ * Returns true if the mean replaces NULLs of feature i: NULLs are imputed, the
+ * feature is not a category, and some of the rows, but not all, are NULL.
  */
 static bool
 is_imputed(const fc_encoder *encoder, Size i)
@@ -130,7 +130,7 @@ flagged_encoder(const fc_encoder_header *header, const bool *flag)
 /* Encoded rows with indicators of NULL. */
 typedef struct indicated_rows
 {
-	float	   *values;			/* copy of the values of the rows */
+	float	   *values;			/* n x d values, a copy of the rows */
 	Size		count;			/* number of features with an indicator,
 								 * categories excluded */
 	fc_missing_column *column;	/* dimensions of each feature with an
@@ -195,8 +195,9 @@ informative_nulls(const fc_encoder_header *flagged,
 }
 
 /*
- * Converts row x, encoded and scaled by `from`, to row y of encoder `to`,
- * which has the same features, but perhaps fewer indicators.
+ * Converts row x, encoded and scaled by the encoder `from`, to row y of the
+ * encoder `to`. Both encoders have the same features, but `to` may have fewer
+ * indicators.
  */
 static void
 write_row(const fc_encoder *from, const fc_encoder *to, const float *x,
@@ -363,9 +364,10 @@ is_plain_number(const fc_encoder_feature *feature)
 }
 
 /*
- * Flags the numbers of few values, such as ratings and flags stored as
- * integers, if the table has a number of many values, too. Their values are
- * categories for a density: no row lies between two of them.
+ * Flags number columns of few values, such as ratings and flags stored as
+ * integers, if another number column of the table has many values. The few
+ * values are categories for a density, because no row lies between two of
+ * them.
  */
 static void
 flag_few_values(const training *t, const fc_encoder_header *learned,
@@ -398,11 +400,11 @@ flag_few_values(const training *t, const fc_encoder_header *learned,
 }
 
 /*
- * Gives categories, and numbers of few values, the minimum weight if the method
- * is density, unless option weight names them. Otherwise each category would be
- * a dense region, although a gap between two categories is no evidence for two
- * clusters: no row can lie between them. If all columns are categories, they
- * keep their weights.
+ * Gives categories and number columns of few values the minimum weight, unless
+ * option weight names them. Called for method density. Otherwise each category
+ * would be a dense region, although a gap between two categories is no
+ * evidence for two clusters: no row can lie between them. If all columns are
+ * categories, they keep their weights.
  */
 static void
 mute_categories(const training *t, fc_encoder_header *learned)
@@ -490,10 +492,10 @@ rows_without_nulls(const training *t, const fc_weighted_rows *sample)
 }
 
 /*
- * Returns the SQL condition that a row has no NULL in an imputed column, or
- * NULL if samples take all rows. Imputed rows pull centroids to places between
- * clusters, so clusters are also searched in complete rows if there are
- * enough.
+ * Returns the SQL condition that a row has no NULL in an imputed column.
+ * Imputed rows pull centroids to places between clusters, so clusters are also
+ * searched in complete rows. Returns NULL, so that samples take all rows, if
+ * no column is imputed, if there are too few complete rows, or with groups.
  */
 static char *
 complete_rows(const training *t)
@@ -554,8 +556,8 @@ settings_of_encoder(const training *t, const fc_encoder_header *before)
 
 /*
  * Learns the encoder from the rows of a FROM clause; returns NULL if there are
- * no rows. An existing encoder keeps its dimensions unless the columns have
- * changed, and its time zone. To find its categories again, more categories
+ * no rows. An existing encoder keeps its time zone and, unless the columns
+ * have changed, its dimensions. To find its categories again, more categories
  * than it has are requested from encoder_agg. Rows of a weight below
  * min_weight count as if they had this weight.
  */
@@ -602,7 +604,7 @@ learn_encoder(training *t)
 	every = rows_from(source, all_rows, NULL);
 	if (source->weight != NULL && t->estimate > 3 * wanted)
 	{
-		/* rows are drawn with probabilities in proportion to their weights */
+		/* draw each row with a probability in proportion to its weight */
 		min_weight = source->total_weight / wanted;
 		picked = psprintf("%s AND %s >> 40 & 16777215 < %s * %.17g", picked, row_key(source),
 						  source->weight, 16777216.0 / min_weight);
@@ -633,8 +635,9 @@ learn_encoder(training *t)
 /* ---- warnings ---- */
 
 /*
- * Returns the SQL that makes numbers of the texts of a column; NULL if not all
- * sampled values are texts of numbers, such as 80,000.
+ * Returns an SQL expression that converts the texts of a column to numbers.
+ * Returns NULL if some sampled value is not the text of a number such as
+ * 80,000, or if the column is not of a text type.
  */
 static char *
 numbers_of_texts(const training *t, const char *column)

@@ -2,8 +2,9 @@
  * fit.c - fits the operator of a group by the method of the training, from the
  * weighted sample, the sketch and the measurements of the scan
  *
- * A new solution replaces the serving clusters only if it is better by more
- * than noise.
+ * A new solution replaces the serving clusters only if it reduces the mean
+ * squared distance by more than MIN_RETRAIN_GAIN and by more than its standard
+ * error.
  */
 #include "postgres.h"
 
@@ -21,17 +22,18 @@
 #include "pg/train/serving.h"
 
 /*
- * Minimum number of rows in a search, in total and per cluster
- * (SEARCHED_ROWS_PER_CLUSTER). With more rows, better clusters are found, in
- * proportional time; k-means on all rows follows the search. Guesses.
+ * Minimum number of rows in a search: MIN_SEARCHED_ROWS in total, and
+ * SEARCHED_ROWS_PER_CLUSTER for each cluster. With more rows, better clusters
+ * are found, but the time grows in proportion. k-means on all rows follows the
+ * search. Guesses.
  */
 #define MIN_SEARCHED_ROWS	10000
 #define SEARCHED_ROWS_PER_CLUSTER	100
 
 /*
- * Budget for k-means of all groups together, in multiply-adds, which they share
- * in proportion to their rows. A larger one lowers the SSE of groups, and takes
- * proportionally longer. A guess.
+ * Budget for k-means of all groups together, in multiply-adds. Groups share it
+ * in proportion to their rows. A larger budget lowers the SSE of groups, and
+ * takes proportionally longer. A guess.
  */
 #define GROUPS_WORK	3e9
 
@@ -42,8 +44,9 @@
 #define MIN_WORK	2e5
 
 /*
- * Factor of option effort "thorough" on the budget for k-means of a group, as
- * for a search that chooses its budget (core/kmeans/kmeans.c).
+ * Factor by which option effort "thorough" raises the budget for k-means of a
+ * group. It equals the factor for searches that choose their budget
+ * (core/kmeans/kmeans.c).
  */
 #define THOROUGH_FACTOR	4.0
 
@@ -53,10 +56,11 @@
 #define MIN_STEPS	100.0
 
 /*
- * Maximum number of times that missing values are filled; the number of Lloyd's
- * steps after each time; and the relative fall of the sum of squares below
- * which this ends. A step moves a mean by the observed share of the way, so
- * more steps matter only for columns that are mostly NULL. Guesses.
+ * Missing values are filled at most MAX_FILLINGS times, each time followed by
+ * FILLING_STEPS of Lloyd's steps. Filling ends when the sum of squares falls
+ * by less than the share FILLING_TOLERANCE. Filled values hold back a mean: a
+ * step moves it only by the share of observed values. More steps therefore
+ * matter only for columns that are mostly NULL. Guesses.
  */
 #define MAX_FILLINGS	20
 #define FILLING_STEPS	3
@@ -78,22 +82,23 @@
 #define MAX_OVERFIT	10
 
 /*
- * Number of standard errors that sample_suffices adds to its limit, and the
- * maximum of a standard error, relative to the sample's objective. With larger
- * values, fewer trainings search twice, and more of them lack far rows. Guesses.
+ * Number of standard errors that sample_suffices adds to its limit
+ * (ADDED_ERRORS), and maximum of a standard error, relative to the objective
+ * in the sample (MAX_ERROR). With larger values, fewer trainings search twice,
+ * and more of them lack far rows. Guesses.
  */
 #define ADDED_ERRORS	3
 #define MAX_ERROR	0.01
 
 /*
- * Number of Lloyd steps for micro-clusters. They need not be optimal, only
- * small (bench/density.py).
+ * Number of Lloyd steps for micro-clusters, which must be small but not
+ * optimal (bench/density.py).
  */
 #define MICRO_STEPS	12
 
 /*
- * Share of the rows that comparisons with decoded clusters leave out: the
- * farthest rows, because a decoder ignores outliers. A guess.
+ * Share of the rows, the farthest, that comparisons with decoded clusters
+ * leave out, because a decoder ignores outliers. A guess.
  */
 #define FARTHEST_SHARE	0.05
 
@@ -252,13 +257,15 @@ take_old(group_fit *fit, const fc_operator_header *old)
 
 /*
  * Returns true if clusters found in the uniform sample fit all rows as well as
- * that sample. The mean squared distance of all rows is expected to exceed the
- * sample's by the fraction 2 k / n if clusters are well separated (half
- * because they are fitted to the sample, half because their centroids are
- * inaccurate), or 6 k / n if they overlap. The sample's mean also has a
- * standard error. A larger difference means that the sample lacks influential
- * far rows, which the weighted sample contains. If the rows have a heavy tail,
- * the sample may lack some even without a difference.
+ * that sample. The mean squared distance of all rows is expected to exceed
+ * that of the sample by the fraction 2 k / n if clusters are well separated,
+ * or 6 k / n if they overlap. In 2 k / n, one half is due to the fit to the
+ * sample, the other to the inaccuracy of the centroids. The mean of the sample
+ * also has a standard error.
+ *
+ * A larger difference means that the sample lacks influential far rows, which
+ * the weighted sample contains. If the rows have a heavy tail, the sample may
+ * lack some even without a difference.
  */
 static bool
 sample_suffices(const training *t, const group_fit *fit, Size k)
@@ -319,9 +326,9 @@ fit_sample(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 
 /*
  * Keeps the serving clusters unless the new ones are better by more than
- * noise. If the new ones are better, k-means also continues from the serving
- * clusters. The result of this is preferred to the new clusters if it is as
- * good.
+ * MIN_RETRAIN_GAIN and by more than the standard error. If the new ones are
+ * better, k-means also continues from the serving clusters. The clusters
+ * continued in this way are preferred to the new ones if they are as good.
  */
 static void
 keep_old(const training *t, group_fit *fit, const fc_weighted_rows *rows,
@@ -386,16 +393,17 @@ is_better(const training *t, const group_fit *other, const group_fit *fit)
  */
 
 /*
- * Number of rows that new clusters are learned from next to frozen or pinned
- * ones: NEW_CLUSTERS_SHARE of all rows or, if that is more, NEW_CLUSTER_ROWS for
- * each of them. With more rows, new clusters overlap the old ones. Guesses.
+ * Number of rows from which new clusters are learned next to frozen or pinned
+ * ones: NEW_CLUSTERS_SHARE of all rows or, if that is more, NEW_CLUSTER_ROWS
+ * for each new cluster. With more rows, new clusters overlap the old ones.
+ * Guesses.
  */
 #define NEW_CLUSTERS_SHARE	0.25
 #define NEW_CLUSTER_ROWS	50
 
 /*
- * Returns the rows that are farthest from the old clusters, in their order:
- * enough to learn `more` clusters.
+ * Returns the rows that are farthest from the old clusters, as many as suffice
+ * to learn `more` clusters. The rows keep their order.
  */
 static const fc_weighted_rows *
 farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
@@ -515,9 +523,9 @@ rows_of_others(const fc_operator_header *op, const fc_weighted_rows *rows,
 }
 
 /*
- * Returns the old clusters plus one: the cluster with the largest sum of
- * squares is split in two, and k-means continues from all of them. Returns
- * NULL if that cluster has fewer than two distinct rows.
+ * Returns the old clusters plus one: splits the cluster with the largest sum
+ * of squares in two, and continues k-means from all clusters. Returns NULL if
+ * the cluster to split has fewer than two distinct rows.
  */
 static fc_operator_header *
 with_worst_split(const training *t, const fc_weighted_rows *rows,
@@ -598,9 +606,11 @@ fit_pinned(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 
 /*
  * Decodes the clusters from the sketch alone. Groups share a spec, which may
- * not suit each of them. Therefore the decoder starts from the old clusters of
- * a group, or from k-means on its sample, and these are kept if they fit the
- * sample better than the decoded clusters.
+ * not suit each of them. For groups, the decoder therefore starts from the old
+ * clusters or, if there are none, from k-means on the sample of the group.
+ * These initial clusters are kept if they fit the sample better than the
+ * decoded ones. Old clusters are kept unless the decoded ones are better by
+ * more than MIN_RETRAIN_GAIN.
  */
 static void
 fit_compressive(const training *t, group_fit *fit,
@@ -705,8 +715,8 @@ fit_micro(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 /* ---- any method ---- */
 
 /*
- * Returns the number of clusters: k, or the number of distinct rows if that is
- * smaller, so that no cluster is empty.
+ * Returns the number of clusters that the rows allow: k, or the number of
+ * distinct rows if that is smaller, so that no cluster is empty.
  */
 static Size
 possible_clusters(const training *t, const fc_weighted_rows *rows)

@@ -37,8 +37,9 @@
 /* ---- checks ---- */
 
 /*
- * Warns a superuser if a scan of these columns may run code of other roles.
- * The warning is raised now, because nobody watches a scheduled retrain.
+ * Raises a NOTICE for a superuser if a scan of these columns may run code of
+ * other roles. It is raised at the first training, because nobody watches a
+ * scheduled retrain.
  */
 void
 warn_foreign_code(Oid relation, const feature_list *features,
@@ -140,8 +141,8 @@ check_live(const training *t)
 }
 
 /*
- * Raises an error if option balance does not apply: only Lloyd's algorithm on
- * all rows of one group can count and move the rows of a cluster.
+ * Raises an error if option balance does not apply. Only Lloyd's algorithm on
+ * all rows of a model without groups can count and move the rows of a cluster.
  */
 static void
 check_balance(const training *t)
@@ -201,8 +202,8 @@ lock_model(FunctionCallInfo fcinfo, bool wait, bool make)
 
 /*
  * Starts, keeps or ends the live sketch of the model (follow_model in
- * sql/training/live_models.sql). Does nothing for a version that does not
- * serve, or if the model has no live sketch and the options request none.
+ * sql/training/live_models.sql). Does nothing if the version does not serve,
+ * or if the model has no live sketch and the options request none.
  */
 static void
 keep_live(const training *t)

@@ -58,13 +58,16 @@
 #define MAX_BATCH_NUMBERS	(1 << 17)
 
 /*
- * Maximum k * d of a model whose rows the leader labels itself. For larger
- * models, workers label the rows; for smaller ones, this would not repay their
- * start. A guess.
+ * Maximum k * d of a model whose rows the leader labels itself. Workers label
+ * the rows of larger models; for smaller models, starting them takes longer
+ * than they save. A guess.
  */
 #define MAX_LEADER_WORK	2048
 
-/* Vectors of a batch, transformed as the operator of the model needs them. */
+/*
+ * Vectors and labels of a batch. Vectors are transformed as the operator of
+ * the model needs them.
+ */
 typedef struct row_labels
 {
 	FunctionCallInfo fcinfo;
@@ -92,8 +95,8 @@ typedef struct row_writer
 	MemoryContext context;		/* memory of a batch, reset after it */
 
 	/*
-	 * labels of a batch, which replace the vectors in the last column; NULL
-	 * if rows are written as they are
+	 * labels of a batch, which replace the vectors in the last column; NULL if
+	 * rows are written as the query returns them
 	 */
 	row_labels *labels;
 	int			count;
@@ -178,7 +181,10 @@ call_of(const char *function, const train_source *source,
 						   version->features.count));
 }
 
-/* Returns the expression of the text of the model's group that a row is of. */
+/*
+ * Returns an SQL expression for the text of the model's group to which a row
+ * belongs.
+ */
 static char *
 group_name(const train_source *source, const stored_version *version)
 {
@@ -188,7 +194,7 @@ group_name(const train_source *source, const stored_version *version)
 				   quote_identifier(source->group_by));
 }
 
-/* Returns a name that no key has. */
+/* Returns a column name that no key column has. */
 static const char *
 unused_name(const feature_list *keys)
 {
@@ -398,8 +404,9 @@ row_of_plan(SPIPlanPtr plan)
 }
 
 /*
- * Returns the state for labelling in batches by the model in argument 0, or
- * NULL if predict has to label the rows.
+ * Returns the state for labelling in batches by the model in argument 0.
+ * Returns NULL if predict has to label the rows: the model has no operator, is
+ * too large for the leader, or has regions.
  */
 static row_labels *
 make_labels(FunctionCallInfo fcinfo)
@@ -470,9 +477,9 @@ write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 /* ---- choice between batches and INSERT ---- */
 
 /*
- * Returns true if the table has indexes, and building all of them is no more
- * work than adding entries: it was created or emptied in this transaction.
- * Only an owner may build indexes.
+ * Returns true if the table has indexes, and a REINDEX after writing is no
+ * more work than adding entries: the table was created or emptied in this
+ * transaction. Only an owner may build indexes.
  */
 static bool
 builds_indexes(Relation relation)

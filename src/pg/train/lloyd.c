@@ -29,14 +29,14 @@
 #include "pg/train/source.h"
 
 /*
- * Number of states in addition to one per worker: the leader's own, the sum,
- * and the first received state as a tuple.
+ * Number of states in memory in addition to one per worker: the leader's own,
+ * the sum, and the first received state as a tuple.
  */
 #define LEADER_STATES	3
 
 /*
- * Number of operators of k x d floats in memory during a scan: the operator of
- * the training, its pruning bounds, and the final result.
+ * Memory that operators take during a scan, in units of k x d floats: the
+ * operator of the training, its pruning bounds, and the final result.
  */
 #define OPERATORS_IN_MEMORY	6
 
@@ -160,11 +160,13 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 	};
 }
 
-/* ---- groups: sums for each group and its own operator ---- */
+/* ---- Lloyd's sums of groups, each with its own operator ---- */
 
 /*
- * Does the type of the groups have an operator = in pg_catalog, and an array
- * type?
+ * Returns true if a foreign server can compare the grouping column with
+ * elements of an array. This needs no check if equal values have equal texts.
+ * Otherwise the type must have an operator = in pg_catalog and an array type:
+ * it must be built in, and not an array itself.
  */
 static bool
 is_plain_type(const train_source *source)
@@ -176,8 +178,9 @@ is_plain_type(const train_source *source)
 }
 
 /*
- * Returns a query with one row (index, state) for each group that has rows.
- * partial: true if rows with NULLs are compared over their other columns.
+ * Returns a query with one row (index, state) for each group that has rows;
+ * the index is the position of the group in $4, from 1. partial: true if rows
+ * with NULLs are compared over their other columns.
  */
 static char *
 groups_text(const training *t, Size groups, bool partial)
@@ -229,8 +232,8 @@ groups_text(const training *t, Size groups, bool partial)
 }
 
 /*
- * Computes the sums of the active groups. The operator of a group that no
- * longer has rows is set to NULL.
+ * Sets sums[i] to the sums of group fits[active[i]]. If the group no longer
+ * has rows, sums[i].next is NULL.
  */
 static void
 scan_groups(const training *t, group_fit *fits, const int *active, int count,
@@ -281,8 +284,8 @@ scan_groups(const training *t, group_fit *fits, const int *active, int count,
 
 /*
  * Maximum gain of a step that is not taken, as a share of the sum of squares.
- * With a larger share, the sizes of more models are exact, and their clusters
- * are worse by up to that share. A guess.
+ * With a larger share, the stored sizes of clusters are exact in more models,
+ * but the clusters are worse by up to that share. A guess.
  */
 #define MAX_UNTAKEN_GAIN	0.001
 
@@ -334,17 +337,18 @@ move_group(const training *t, group_fit *fit, lloyd_sums *sums)
 		sums->next = frozen_centroids(t, fit, sums->next);
 	if (!fit->converged)
 		gain = gain_of_step(fit->op, sums->next);
-	if (t->source.cosine)		/* the factor is a lower bound on the mean of
-								 * ||m_j|| in gain_of_step */
+	if (t->source.cosine)		/* 1 - sse / (2 n) is a lower bound on the
+								 * mean of ||m_j|| in gain_of_step */
 		gain *= Max(0, 1 - sums->sse / (2 * sums->weight));
 	take_step(t, fit, fit->op, sums->next, sums->sse, gain, sums->weight);
 	return !fit->converged;
 }
 
 /*
- * Repeats scans until a step gains less than the tolerance, at most `steps`
- * times. A converged operator is only measured, unless it has been measured
- * before.
+ * Scans all rows up to `steps` times, and moves the operators of groups that
+ * have not converged. Ends when no group gains more than the tolerance. An
+ * operator that has already converged is only measured, once, unless its
+ * objective is known.
  */
 void
 lloyd_scans(training *t, group_fit *fits, int count, int steps)
@@ -407,7 +411,8 @@ largest_share(const fc_operator_header *header)
 }
 
 /*
- * Moves the centroids until the clusters are balanced in the sample, and
+ * Limits the size of clusters to option balance times the mean. Each round
+ * moves the centroids until the clusters are balanced in the sample, and
  * counts all rows by a scan. If a cluster is still too large, the next round
  * has a tighter limit in the sample. The result is the most balanced operator
  * of all rounds.

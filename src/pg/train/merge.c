@@ -2,9 +2,11 @@
  * merge.c - merge_clusters: makes a version in which chosen clusters are
  * merged into one
  *
- * The merged cluster has their weighted mean, with the number and the name of
- * the largest. The other clusters keep their centroids, numbers and names, so
- * that the operator has gaps among its numbers (core/operator/operator.h).
+ * The merged cluster has the weighted mean of the chosen clusters, and the
+ * number of the largest of them. It has the name of the largest or, if that
+ * has no name, of the largest named one. The other clusters keep their
+ * centroids, numbers and names, so that the operator has gaps among its
+ * numbers (core/operator/operator.h).
  */
 #include "postgres.h"
 
@@ -86,9 +88,9 @@ reject_number(const cluster_list *list, const char *number)
 }
 
 /*
- * Returns the row of the only cluster with this name, or -1 if no cluster has
- * it. Raises an error if several clusters have it. Appends the numbers of the
- * clusters with the name to bearers.
+ * Returns the row of the cluster with this name, or -1 if there is none.
+ * Raises an error if several clusters have the name. Appends the numbers of
+ * all clusters with the name to `bearers`.
  */
 static int64
 row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
@@ -200,7 +202,7 @@ choose_clusters(cluster_list *list, ArrayType *array)
 /*
  * Returns the row of the largest chosen cluster, the first one if several are
  * equally large. named: consider only clusters that a user has named. Returns
- * -1 if there is none.
+ * -1 if there is no such cluster.
  */
 static int64
 largest_chosen(const cluster_list *list, bool named)
@@ -222,9 +224,9 @@ is_left(const cluster_list *list, Size j, int64 kept)
 }
 
 /*
- * Returns the paths of the remaining clusters, or 0 if the version has no
- * paths. Nodes without a cluster are removed, and the nodes after them
- * renumbered.
+ * Returns the paths of the remaining clusters, `found` in number, or 0 if the
+ * version has no paths. Tree nodes without a cluster are removed, and the
+ * other nodes of their level renumbered.
  */
 static Datum
 merged_paths(const cluster_list *list, int64 kept, Size found)
@@ -272,7 +274,8 @@ continued_cluster(const cluster_list *list, int64 kept)
 
 /*
  * Sets the clusters of the new version. The merged cluster takes the number of
- * the largest one, and all others keep their numbers.
+ * the cluster in row `kept`, the largest chosen one; all others keep their
+ * numbers.
  */
 static void
 merge_chosen(training *t, const cluster_list *list, int64 kept)
@@ -338,8 +341,8 @@ release_merged(training *t, const cluster_list *list)
 }
 
 /*
- * Raises a NOTICE if the merged cluster has the name of another cluster than
- * the largest.
+ * Raises a NOTICE if the merged cluster takes its name from another cluster
+ * than the largest.
  */
 static void
 report_name(const training *t, const cluster_list *list, int64 kept)
@@ -359,8 +362,8 @@ report_name(const training *t, const cluster_list *list, int64 kept)
 }
 
 /*
- * Warns if a merged cluster is nearer to another cluster than to the joined
- * one, whose centroid is between the merged clusters.
+ * Warns if the centroid of a chosen cluster is nearer to another cluster than
+ * to the merged one, whose centroid is between the chosen ones.
  */
 static void
 warn_divided(const training *t, const cluster_list *list, int64 kept)

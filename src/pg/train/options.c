@@ -59,15 +59,16 @@ typedef struct training_option
 	option_kind kind;
 	int			users;			/* bits of option_user: functions that accept
 								 * the option */
-	Size		place;			/* offset of its value in given_options; 0:
-								 * the option is checked, but not read here */
+	Size		place;			/* offset of the option's value in
+								 * given_options; 0: the option is checked,
+								 * but not read here */
 	const char *initial;		/* default as text, or NULL */
 	const char *meaning;
 	double		lower;			/* allowed range of a number; both are 0 for
 								 * other types */
 	double		upper;
-	const char *within;			/* name of the object that contains it; NULL:
-								 * top level */
+	const char *within;			/* name of the object that contains the
+								 * option; NULL: top level */
 	int			methods;		/* bits of train_method: methods that have the
 								 * option; 0: all methods */
 } training_option;
@@ -434,8 +435,9 @@ object_of(const Jsonb *json, const char *name)
 }
 
 /*
- * Returns an option as read_options and option_help need it. Its value is
- * stored in `fields`, unless this is NULL or the option is not read here.
+ * Returns an option in the form that read_options and put_option_help take.
+ * read_options stores its value in `fields`, unless `fields` is NULL or the
+ * option is not read here.
  */
 static option
 option_of(const training_option *row, void *fields)
@@ -490,7 +492,8 @@ reject_misplaced(Jsonb *json, const training_option *known, int function)
 
 /*
  * Reads the options of the object `within`, or the top-level options if
- * `within` is NULL. Stores each in `fields` at its offset.
+ * `within` is NULL. Stores the value of each option in `fields`, at the offset
+ * of the option.
  */
 static void
 read_within(Jsonb *json, const char *within, int function, void *fields)
@@ -544,8 +547,8 @@ read_window(Jsonb *json, int function)
 }
 
 /*
- * Reads option "factors". Sets a default for sse_ratio if the method is auto,
- * so that it compares the distances of the training rows as well as their
+ * Reads option "factors". If its method is auto, sets a default for sse_ratio,
+ * so that auto compares the distances of the training rows as well as their
  * labels.
  */
 static factor_options
@@ -765,13 +768,14 @@ names_feature(const train_options *options, const char *option,
 /* ---- options as jsonb ---- */
 
 /*
- * Factor for the number of categories in a retrain, so that the existing
- * categories are found among them; maximum of the product. Guesses.
+ * RETRAIN_CATEGORIES_FACTOR: factor for the number of categories in a retrain,
+ * so that the existing categories are found among them. MAX_CATEGORIES:
+ * maximum of the product. Guesses.
  */
 #define RETRAIN_CATEGORIES_FACTOR	4.0
 #define MAX_CATEGORIES	10000.0
 
-#define DEFAULT_CATEGORIES	32.0	/* equal to encoder_options.c */
+#define DEFAULT_CATEGORIES	32.0	/* same value as in encoder_options.c */
 
 Jsonb *
 encoder_settings(const train_options *options, bool again)
@@ -877,7 +881,10 @@ put_help(FunctionCallInfo fcinfo, const training_option *rows, int count, int fu
 		}
 }
 
-/* Takes (function). Returns the rows of option_help, in this order. */
+/*
+ * Takes (function). Returns the rows of option_help: the options of the
+ * function in the order of the table, then the settings.
+ */
 PG_FUNCTION_INFO_V1(fastclust_option_help);
 Datum
 fastclust_option_help(PG_FUNCTION_ARGS)

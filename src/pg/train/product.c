@@ -64,8 +64,8 @@ scan_for_product(void *ctx, const fc_operator *op, double *sse, double *weights,
 }
 
 /*
- * Finds the farthest rows in the sample, because a search among all rows would
- * cost another scan.
+ * Finds the rows of the sample that are farthest from op. A search among all
+ * rows would cost another scan.
  */
 static void
 farthest_of_sample(void *ctx, const fc_operator *op, size_t count, double *rows,
@@ -77,8 +77,8 @@ farthest_of_sample(void *ctx, const fc_operator *op, size_t count, double *rows,
 }
 
 /*
- * Returns the product that QK-means learns from the sample, or from scans of
- * all n rows.
+ * Returns the product of factors that QK-means learns: from scans of all n
+ * rows if `scanned` is true, else from the sample.
  */
 static fc_operator_header *
 product_of_rows(const training *t, qkmeans_call *call,
@@ -102,8 +102,8 @@ product_of_rows(const training *t, qkmeans_call *call,
 }
 
 /*
- * Scans the table if its rows are vectors that are neither scaled nor
- * normalised; else learns from the sample.
+ * Learns the product from scans of the table if its rows are vectors that are
+ * neither scaled nor normalised, else from the sample.
  */
 void
 learn_product(const training *t, group_fit *fit,

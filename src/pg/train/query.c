@@ -53,8 +53,8 @@ text_argument(const char *value)
 }
 
 /*
- * Adds a hint to an error of a query: another server that has some of the rows
- * may lack the extension.
+ * Adds a hint to the error that a schema does not exist: another server that
+ * has some of the rows may lack the extension.
  */
 static void
 hint_other_node(void *unused)
@@ -67,7 +67,7 @@ void
 run_query(const char *text, int count, const query_argument *arguments,
 		  int flags)
 {
-	/* Citus does not accept an empty list */
+	/* Citus does not accept an empty parameter list */
 	ParamListInfo parameters = count > 0 ? makeParamList(count) : NULL;
 	Oid		   *types = palloc(Max(1, count) * sizeof(Oid));
 	ErrorContextCallback callback = {

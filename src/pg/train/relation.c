@@ -1,15 +1,14 @@
 /*
  * relation.c - a relation as the source of a training's rows: checks its
- * columns, and writes the expressions for a row that queries use
+ * columns, and writes the SQL expressions that queries use for a row
  *
  * open_source makes a train_source from a relation and columns: it raises the
- * errors about names and types, and writes the texts that all queries of a
- * training share. add_options restricts the rows by option "where" and the
+ * errors about names and types, and writes the expressions that all queries of
+ * a training share. add_options restricts the rows by option "where" and the
  * window, and use_encoder adds the calls that encode a row. Columns are
  * written as quoted names, and all expressions refer to the relation by the
- * alias t. The
- * catalogs are read through the server's caches, without a query; types are
- * compared by OID.
+ * alias t. The catalogs are read through the server's caches, without a query;
+ * types are compared by OID.
  */
 #include "postgres.h"
 
@@ -55,8 +54,8 @@ extern Datum fastclust_encoder_columns(PG_FUNCTION_ARGS);
 #define OTHERS_HASHED	8
 
 /*
- * Range of the weights of rows, so that their products with squares of
- * coordinates, and sums of these, are finite.
+ * Range of the weights of rows. Products of a weight with squares of
+ * coordinates, and sums of these products, are thus finite.
  */
 #define MIN_ROW_WEIGHT	1e-100
 #define MAX_ROW_WEIGHT	1e100
@@ -72,8 +71,8 @@ becomes_vector(Oid type)
 }
 
 /*
- * Returns true if a column contains vectors. Also returns true if the column
- * does not exist; the later error is then about a missing column of vectors.
+ * Returns true if a column contains vectors or does not exist. In the second
+ * case, a later check reports that the column of vectors is missing.
  */
 static bool
 has_vectors(Oid relation, const char *name)
@@ -230,10 +229,10 @@ append_hashes(StringInfo calls, const train_source *source, bool features,
 }
 
 /*
- * Returns the expression of a row's hash, which does not depend on where the
- * row is stored. It covers the features, and some other columns of short
- * values that distinguish rows with equal features. If no column can be
- * hashed, it covers the row's text.
+ * Returns an SQL expression for the hash of a row, which does not depend on
+ * where the row is stored. The hash covers the features, and some other
+ * columns of short values that distinguish rows with equal features. If no
+ * column can be hashed, it covers the text of the row.
  */
 static char *
 row_hash(const train_source *source)
@@ -272,11 +271,11 @@ leaf_name(Oid leaf)
 }
 
 /*
- * Sets heap and leaves of the source.
+ * Sets heap, leaves and leaf_count of the source.
  *
- * heap: the relation, its partitions and children are stored in heap blocks.
- * Chunks of TimescaleDB are excluded, because the blocks of compressed chunks
- * hold other rows.
+ * heap: true if the relation, its partitions and children are stored in heap
+ * blocks. Chunks of TimescaleDB are excluded, because the blocks of compressed
+ * chunks hold other rows.
  *
  * leaves: the tables with the rows, if one of them is foreign, because
  * postgres_fdw pushes down an aggregate over one foreign table, but never the
@@ -416,7 +415,10 @@ group_place_text(const train_source *source, const char *groups)
 					quote_identifier(source->group_by));
 }
 
-/* Sets the type of the grouping column; a missing column is an error. */
+/*
+ * Sets the type of the grouping column and whether rows are grouped by value.
+ * Raises an error if the column does not exist.
+ */
 static void
 find_group_type(train_source *source)
 {
@@ -425,8 +427,8 @@ find_group_type(train_source *source)
 }
 
 /*
- * Raises an error if a column does not exist, or should be a vector and is
- * not.
+ * Raises an error if a column does not exist, or if it should contain vectors
+ * but does not. Sets the type of the grouping column.
  */
 static void
 check_columns(train_source *source)
@@ -467,7 +469,7 @@ find_vector(train_source *source)
 }
 
 /*
- * Returns the expression of the vector as an array. Citus passes arrays to
+ * Returns an SQL expression for the vector as an array. Citus passes arrays to
  * every aggregate, but other types only to fastclust_internal.sum.
  */
 static char *
@@ -569,8 +571,9 @@ row_key(const train_source *source)
 
 /*
  * Makes a column the weight of the rows, and restricts the source to rows with
- * a weight other than 0. row_weight, which checks the value, is not part of
- * the filter, because rows that another condition excludes are not checked.
+ * a weight other than 0. The SQL function row_weight, which checks the value,
+ * is not part of the filter, so that it does not check rows that another
+ * condition excludes.
  */
 static void
 add_weight(train_source *source, const char *column)
@@ -585,8 +588,8 @@ add_weight(train_source *source, const char *column)
 					   column, shown_relation(source->id), format_type_be(type)));
 	source->weight = psprintf("row_weight(t.%s::double precision, %s)", name,
 							  quote_literal_cstr(column));
-	source->weight_factor = source->count_factor = 1;	/* until they are
-														 * measured */
+	source->weight_factor = source->count_factor = 1;	/* measure_weights
+														 * sets them */
 	source->filter = both(source->filter, psprintf("t.%s IS DISTINCT FROM 0", name));
 }
 
@@ -762,8 +765,8 @@ observed_row(const train_source *source, const char *op, const char *row)
 }
 
 /*
- * Also restricts the source to rows without a NULL in columns that skip rows
- * with NULLs.
+ * Makes the source encode its columns. Restricts it to rows without a NULL, if
+ * an option of the encoder skips rows with NULLs.
  */
 void
 use_encoder(train_source *source, const fc_encoder_header *header)

@@ -33,22 +33,23 @@
 #define MAX_SAMPLE_ROWS	1e6
 
 /*
- * Minimum number of rows of the uniform sample, in total and per cluster
- * (ROWS_PER_CLUSTER). Units and candidates of a larger one are more precise,
- * and its search takes longer. Guesses.
+ * Minimum number of rows of the uniform sample: MIN_SAMPLE_ROWS in total, and
+ * ROWS_PER_CLUSTER for each cluster. With more rows, the scaling and the
+ * candidates are more precise, but the search takes longer. Guesses.
  */
 #define MIN_SAMPLE_ROWS	20000.0
 #define ROWS_PER_CLUSTER	50
 
 /*
- * Factor on the number of rows drawn if only complete rows are kept. With a
- * smaller one, a second scan reads all rows more often. A guess.
+ * Factor by which more rows are drawn if only complete rows are kept. With a
+ * smaller factor, it happens more often that a second scan has to read all
+ * rows. A guess.
  */
 #define ROWS_PER_COMPLETE_ROW	8
 
 /*
  * Share of the wanted rows below which a sample is drawn again, from all rows.
- * With a larger one, more trainings read the relation twice. A guess.
+ * With a larger share, more trainings read the relation twice. A guess.
  */
 #define MIN_SAMPLE_SHARE	0.25
 
@@ -63,20 +64,20 @@
 
 /*
  * Coefficient of variation of the squared distances of rows from their mean
- * above which rows have a heavy tail: a normal law has sqrt(2 / d). With a
- * larger one, samples lack the few rows that determine the SSE; with a smaller
- * one, more trainings search twice (bench/defaults.py).
+ * above which rows have a heavy tail; normally distributed rows have sqrt(2 /
+ * d). With a larger limit, samples lack the few rows that determine the SSE;
+ * with a smaller one, more trainings search twice (bench/defaults.py).
  */
 #define HEAVY_TAIL	1.5
 
 /*
- * Minimum number of rows per tenth of a sample of which all rows of a unit are
- * in one set. Samples of fewer rows, as of very few units, are divided by rows.
- * A guess.
+ * Minimum number of rows per tenth of a sample in sets of units. Samples with
+ * fewer rows, such as samples of very few units, ignore the units. A guess.
  */
 #define MIN_ROWS_PER_TENTH	10.0
 
-#define UNIT_SETS	3			/* maximum number of sets */
+#define UNIT_SETS	3			/* maximum number of sets in
+								 * sample_of_units */
 
 Size
 rows_in_budget(double size, Size used, Size of_number, Size dimension)
@@ -110,7 +111,10 @@ rows_of_clusters(const training *t, double usual)
 	return usual * (double) t->k;
 }
 
-/* Returns the number of rows of the uniform sample without a memory budget. */
+/*
+ * Returns the number of rows that the uniform sample would have without a
+ * memory budget.
+ */
 static double
 unlimited_rows(const training *t)
 {
@@ -214,7 +218,7 @@ indexed_row(void *place, size_t i)
 	return indexed->row;
 }
 
-/* Returns the rows with `count` indexes, with other weights. */
+/* Returns the rows at `count` indexes as centroids with the given weights. */
 static fc_codebook *
 rows_at(const fc_weighted_rows *rows, const int32 *index, Size count, const double *weights)
 {
@@ -230,9 +234,10 @@ rows_at(const fc_weighted_rows *rows, const int32 *index, Size count, const doub
 }
 
 /*
- * Returns the indexes of even_rows in random order. Row i comes as often as
- * multiples of total / count, shifted by a random offset, fall into the
- * interval of its weight.
+ * Returns `count` indexes of rows for even_rows, in random order. Imagine the
+ * weights as consecutive intervals that fill a line of length `total`, and
+ * points on the line at distances total / count, from a random offset on. The
+ * index of a row occurs once for each point in the interval of the row.
  */
 static int32 *
 even_indexes(const fc_weighted_rows *rows, double total, Size count, uint64 seed)
@@ -300,9 +305,9 @@ every_nth_row(const fc_weighted_rows *rows, Size step, Size max)
 }
 
 /*
- * Returns the importance of each row. As the variance is that of the rows, the
- * importances have the mean 1 and half the coefficient of variation of the
- * squared distances.
+ * Returns the importance of each row (core/operator/coreset.h), computed with
+ * the mean and the variance of these rows. The importances therefore have the
+ * mean 1, and half the coefficient of variation of the squared distances.
  */
 static double *
 relative_importances(const fc_weighted_rows *rows)
@@ -472,8 +477,8 @@ read_sample(const train_source *source, uint64 row, memory_account *memory, int6
 }
 
 /*
- * Sets samples[i] to the sample in row i of the result of a scan; NULL if it
- * has no rows.
+ * Runs the scan in `text`. Sets samples[i] to the sample in row i of its
+ * result; NULL if the row has no sample.
  */
 static void
 draw_samples(const training *t, const train_source *source, Size dim, const char *text,
@@ -490,7 +495,10 @@ draw_samples(const training *t, const train_source *source, Size dim, const char
 	end_query();
 }
 
-/* Returns the size of a sample of `wanted` rows that fits into the budget. */
+/*
+ * Returns `wanted`, reduced to the number of rows that a sample may have in
+ * the memory budget.
+ */
 static double
 drawn_size(double wanted, Size dim)
 {

@@ -28,10 +28,10 @@
 #include "rkhs/map.h"
 
 /*
- * Number of rows in the weighted sample, on which k-means runs in memory:
- * minimum and rows per cluster, first in total, then for each group. With more
- * rows, the scans that follow begin with a lower SSE; the sample takes more
- * time and memory. Guesses.
+ * Number of rows in the weighted sample, on which k-means runs in memory.
+ * MIN_SAMPLE_ROWS and SAMPLE_ROWS_PER_CLUSTER apply without groups, the other
+ * two to each group. With more rows, the following scans begin with a lower
+ * SSE; the sample takes more time and memory. Guesses.
  */
 #define MIN_SAMPLE_ROWS	30000
 #define SAMPLE_ROWS_PER_CLUSTER	200
@@ -54,22 +54,22 @@
 #define SMALL_K_FACTOR	2.0
 
 /*
- * Maximum number of rows in sketch and counts. More rows take longer and
- * hardly improve the test of drift, because a shift by 0.01 standard
- * deviations is already 5 standard errors. A guess.
+ * Maximum number of rows in the sketch and the drift counts. More rows take
+ * longer and hardly improve the test of drift, because a shift by 0.01
+ * standard deviations is already 5 standard errors. A guess.
  */
 #define MAX_SKETCHED_ROWS	262144.0
 
 /*
- * Maximum mean number of rows per group in sketch and counts, if that allows
- * more rows than MAX_SKETCHED_ROWS. A guess.
+ * Maximum mean number of rows per group in the sketch and the drift counts, if
+ * that allows more rows than MAX_SKETCHED_ROWS. A guess.
  */
 #define MAX_SKETCHED_GROUP_ROWS	32768.0
 
 /*
- * Mean number of rows per group below which a scan has no parallel workers,
- * because each sends a sketch of every group, which would take longer than the
- * scan without workers. A guess.
+ * Mean number of rows per group below which a scan has no parallel workers.
+ * Each worker sends a sketch of every group, which would then take longer than
+ * the scan without workers. A guess.
  */
 #define MIN_PARALLEL_GROUP_ROWS	400
 
@@ -113,13 +113,13 @@ sample_size(const training *t, const fc_weighted_rows *sample, double groups)
  * Returns the limit of ranks in the sample of a scan, or 0 for no limit. Rows
  * of higher rank are not examined, and workers, shards or servers do not send
  * them to the process that merges the samples. The limit is estimated from the
- * uniform sample, so that it admits 10 % more rows than wanted, plus their
+ * uniform sample. It admits 10 % more rows than wanted, plus an allowance for
  * random variation.
  *
  * A sample by hashes (option "sample") must be the same wherever the rows are
- * stored, so its limit is not estimated: ranks are up to twice as large as the
- * ranks of the same rows in a uniform sample, and a limit for twice the rows
- * is enough.
+ * stored, so its limit is not estimated. Ranks are up to twice as large as the
+ * ranks of the same rows in a uniform sample, so a limit for twice the rows is
+ * enough.
  */
 static double
 rank_limit(const training *t, const fc_weighted_rows *rows,
@@ -139,10 +139,11 @@ rank_limit(const training *t, const fc_weighted_rows *rows,
 }
 
 /*
- * Requests the weighted sample: its size, its rank limit, and the center and
- * variance that define the importance of scaled rows. The sample is uniform
- * for methods that need rows without weights (qkmeans) or the density of the
- * rows (density), and with option trim, which ignores the farthest rows.
+ * Requests the weighted sample: sets its size, its rank limit, and the center
+ * and variance that define the importance of scaled rows. The sample is
+ * uniform for method qkmeans, which needs rows without weights; for method
+ * density, which needs the density of the rows; and with option trim, which
+ * ignores the farthest rows.
  */
 static void
 request_sample(const training *t, const fc_weighted_rows *sample,
@@ -215,10 +216,10 @@ set_locally(const char *setting)
 
 /*
  * Makes shards group by hashing with the coordinator's work_mem, as
- * enter_grouping does on one node; `hashing` false resets these settings to
- * their defaults. Citus propagates SET LOCAL to the shards for the rest of the
- * transaction; on the coordinator the end of enter_grouping's nest level
- * restores the settings.
+ * enter_grouping does on one node. If `hashing` is false, resets the settings
+ * of the shards to their defaults. Citus propagates SET LOCAL to the shards
+ * for the rest of the transaction; on the coordinator the end of
+ * enter_grouping's nest level restores the settings.
  */
 static void
 hash_on_shards(const training *t, bool hashing)
@@ -240,7 +241,7 @@ hash_on_shards(const training *t, bool hashing)
 					  PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 }
 
-/* Returns the groups that have candidates. */
+/* Returns the texts of the groups that have candidates. */
 static ArrayType *
 groups_of_candidates(const training *t)
 {
@@ -253,7 +254,8 @@ groups_of_candidates(const training *t)
 }
 
 /*
- * Returns the candidates of a group. A sample may have given the group another
+ * Returns the candidates of a group. If equal values have different texts, the
+ * group is looked up by value, because the sample may have given it another
  * text than the scan.
  */
 static const candidates *
@@ -292,12 +294,13 @@ take_steps(const training *t, group_fit *fit, const scan_result *result)
 }
 
 /*
- * Maximum length of a group's text in bytes: a primary key has a model, a
+ * Maximum length of a group's text in bytes. A primary key contains a model, a
  * version and a group, and btree limits it to 2704 bytes.
  */
 #define MAX_GROUP_BYTES	2600
 
-#define SHOWN_GROUP_BYTES	40	/* length of the beginning that an error shows */
+#define SHOWN_GROUP_BYTES	40	/* bytes of a group's text that an error
+								 * shows */
 
 static void
 check_group_length(const training *t, const text *group)
@@ -357,9 +360,9 @@ set_operators(scan_request *request, const candidates *found)
 }
 
 /*
- * Sets arguments $2, the groups with candidates, and $3, their plans.
- * Afterwards *request describes the scan of the other groups, which have no
- * candidates.
+ * Sets arguments $2, the groups with candidates, and $3, their plans. limited:
+ * the plans limit the ranks of sampled rows. Afterwards *request describes the
+ * scan of the other groups, which have no candidates.
  */
 static void
 plan_groups(const training *t, scan_request *request, bool limited,
@@ -429,9 +432,9 @@ announce_scan(const training *t, const scan_request *request, int flags)
 }
 
 /*
- * Runs the scan and returns its groups. Returns NULL if the limit on the ranks
- * of sampled rows was too low: a group has far fewer rows than estimated, so
- * that its sample is too small.
+ * Runs the scan and returns its groups. limited: the plans limit the ranks of
+ * sampled rows. Returns NULL if that limit was too low: a group has far fewer
+ * rows than estimated, so that its sample is too small.
  */
 static group_fit *
 run_scan(const training *t, const fc_weighted_rows *sample,
@@ -487,7 +490,10 @@ scan_fits(training *t, const fc_weighted_rows *sample, int *count)
 		.scaling = t->scaling,
 		.map = t->map,
 		.spec = spec_without_sample(t->spec),
-		.drift_spec = has_parts(&t->source) ? NULL : t->drift_spec	/* else count_units */
+		.drift_spec = has_parts(&t->source) ? NULL : t->drift_spec	/* count_units
+																	 * computes
+																	 * the
+																	 * others */
 	};
 	int			nest = enter_grouping(t, t->estimate < MIN_PARALLEL_GROUP_ROWS * t->groups);
 	group_fit  *fits;
@@ -508,10 +514,9 @@ scan_fits(training *t, const fc_weighted_rows *sample, int *count)
 }
 
 /*
- * The sizes of the samples are proportional to the groups' numbers of rows, up
- * to `wanted`. If the scan would read more than half of the blocks and take
- * every eighth row of them, it takes all rows of an eighth of the blocks
- * instead, which costs less.
+ * Samples each group in proportion to its number of rows. If the scan would
+ * read more than half of the blocks and take every eighth row of them, it
+ * takes all rows of an eighth of the blocks instead, which costs less.
  */
 group_sample *
 sample_groups(const training *t, double wanted, double rows, int *count)

@@ -37,8 +37,8 @@
 #define MAX_BATCH_BYTES	(512 * 1024)
 
 /*
- * Minimum number of rows in a batch; smaller batches would not repay the
- * calls. A guess.
+ * Minimum number of rows in a batch; in smaller batches, the overhead of the
+ * calls would prevail. A guess.
  */
 #define MIN_BATCH_ROWS	8
 
@@ -72,8 +72,8 @@ new_state(FunctionCallInfo fcinfo, scan_call_state *call, scan_plan *plan,
 /* ---- rows ---- */
 
 /*
- * Encodes the columns into x, and sets *nulls if one of them is NULL. Returns
- * false if the row is to be skipped.
+ * Encodes the columns into x, and sets *nulls to true if a column is NULL.
+ * Returns false if the row is to be skipped.
  */
 static bool
 encode_cells(FunctionCallInfo fcinfo, const scan_call_state *call, scan_plan *plan,
@@ -169,8 +169,8 @@ find_cells(FunctionCallInfo fcinfo, scan_call_state *call, bool weighted)
 }
 
 /*
- * Reads the plan and returns a new state, or NULL if the first row has no
- * vector.
+ * Reads the plan and returns a new state. Returns NULL if the first row should
+ * have a vector, but it is NULL.
  */
 static scan_state *
 first_state(FunctionCallInfo fcinfo, scan_call_state *call)

@@ -234,15 +234,18 @@ enum
 	ARGUMENT_GROUP
 };
 
-/* Groups and their plans, kept between the calls of a call site. */
+/*
+ * Groups and their plans, which group_plan keeps between the calls of one call
+ * site.
+ */
 typedef struct group_plans
 {
 	int			count;
-	uint64	   *hash;
-	text	  **group;			/* groups as texts; NULL: groups are integers,
-								 * which are their own hashes */
-	group_finder *finder;		/* finder of values that are compared; NULL:
-								 * texts or integers */
+	uint64	   *hash;			/* `count` hashes of groups */
+	text	  **group;			/* groups as texts; NULL if groups are
+								 * integers, which are their own hashes */
+	group_finder *finder;		/* finds a group by its value if equal values
+								 * may have different texts; else NULL */
 	Datum	   *plan;
 	Oid			type;			/* type of the grouping column; 0 until the
 								 * plans have been read */

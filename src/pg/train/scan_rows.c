@@ -24,7 +24,7 @@
 #include "sketch/sketch.h"
 
 /*
- * Size of a sample in bytes above which it is allocated with its full
+ * Size of a sample in bytes above which the sample is allocated with its full
  * capacity, if memory allows, because copying it would take long. A guess.
  */
 #define LARGE_SAMPLE_BYTES	((Size) 1 << 20)
@@ -52,8 +52,8 @@ reserve_scratch(scan_call_state *call, Size floats)
 }
 
 /*
- * Makes empty sums for an operator, and the view of the operator that labels
- * rows.
+ * Makes empty Lloyd's sums for operator i, and state->op[i], the view of the
+ * operator that labels rows.
  */
 static void
 start_step(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state, int i,
@@ -106,7 +106,10 @@ start_steps(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state,
 		start_step(fcinfo, call, state, i, aligned_value(elements[i]));
 }
 
-/* Allocates a block for `capacity` rows in the state's memory context. */
+/*
+ * Allocates a block for `capacity` rows in the state's memory context, and
+ * makes it the latest block.
+ */
 void
 add_capacity(scan_state *state, Size capacity)
 {
@@ -201,9 +204,9 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 /* ---- batches ---- */
 
 /*
- * Returns the full capacity for a large sample, if memory allows. Then no row
- * is copied to a larger state later, and pages that no row has reached yet use
- * no memory.
+ * Returns the capacity for a sample that must hold `wanted` rows. A large
+ * sample gets the full capacity, if memory allows. Then no row is copied to a
+ * larger state later, and pages that no row has reached yet use no memory.
  */
 Size
 capacity_of_sample(const fc_coreset *sample, Size elements, Size wanted)
@@ -286,9 +289,10 @@ count_nulls(const scan_state *state, const double *raw, uint32 weight)
 }
 
 /*
- * Returns FC_DRIFT_MAX_WEIGHT times the weight of a row, which is at most 1, as
- * a whole number: at random the number below or above, so that small weights
- * count in the mean. The hash's low bits choose the share.
+ * Returns the weight of a row, which is at most 1, times FC_DRIFT_MAX_WEIGHT,
+ * rounded up or down at random so that its expected value is kept. The high
+ * bits of the hash are the random number, because the low bits choose the
+ * share.
  */
 static uint32
 whole_weight(double weight, uint64 hash)
@@ -298,10 +302,10 @@ whole_weight(double weight, uint64 hash)
 }
 
 /*
- * Adds rows to the sketch and the drift counts, except rows whose hash is
- * outside the share. x: the rows with fill values; raw: the rows with NaN for
- * missing values. weights: NULL if each is 1. sparse: the elements of the only
- * row, or NULL.
+ * Adds n rows to the sketch and the drift counts, except rows whose hash is
+ * outside the share. x: the rows with fill values. raw: the rows with NaN for
+ * missing values. weights: NULL if each weight is 1. sparse: if not NULL, the
+ * elements of the only row, which replace x.
  */
 static void
 add_share(scan_state *state, const uint64 *hashes, const double *x,
@@ -356,7 +360,7 @@ add_share(scan_state *state, const uint64 *hashes, const double *x,
 	}
 }
 
-/* Makes capacity for a row in the sample. */
+/* Enlarges the sample if it is full, or if its layout cannot store the row. */
 static void
 make_capacity_in_sample(FunctionCallInfo fcinfo, scan_state *state, const double *row)
 {
@@ -373,8 +377,8 @@ make_capacity_in_sample(FunctionCallInfo fcinfo, scan_state *state, const double
 }
 
 /*
- * Offers n scaled rows to the sample, which takes rows of low rank. weights:
- * NULL if each is 1.
+ * Offers n scaled rows to the sample, which takes the rows of lowest rank.
+ * weights: NULL if each weight is 1.
  */
 static void
 add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes,
@@ -467,8 +471,8 @@ count_rows(scan_state *state, Size rows)
 }
 
 /*
- * Adds n rows to Lloyd's sums. Pruning bounds for many centroids are computed
- * only after some rows, when they are worth their cost.
+ * Adds n rows to the sums of operator i. Pruning bounds for many centroids are
+ * only computed once there have been enough rows to make up for their cost.
  */
 static void
 add_to_step(scan_state *state, int i, const double *x, const double *weights, Size n)
@@ -485,8 +489,8 @@ add_to_step(scan_state *state, int i, const double *x, const double *weights, Si
 }
 
 /*
- * Removes rows without any value, and their keys, which are hashes now. They
- * are in no cluster.
+ * Removes rows without any value from a block, with their weights and their
+ * keys, which hashes have replaced. Such rows are in no cluster.
  */
 static void
 remove_empty_rows(scan_state *state, scan_rows *rows)
@@ -508,9 +512,9 @@ remove_empty_rows(scan_state *state, scan_rows *rows)
 }
 
 /*
- * Returns a copy of n scaled rows, whose missing values are the coordinates of
- * the nearest centroid of operator i, or scaled fill values if the operator
- * does not compare such rows.
+ * Returns a copy of n scaled rows without missing values. Missing values
+ * become the coordinates of the nearest centroid of operator i, or scaled fill
+ * values if such rows cannot be compared with the operator.
  */
 static const double *
 rows_filled_for(const scan_state *state, int i, const double *x, Size n)
@@ -591,9 +595,10 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 }
 
 /*
- * Called when the block of buffered rows is full. While the rows are few and
- * the state has no sums, only adds another block. Otherwise adds the rows to
- * the sums, and makes later rows fill whole batches.
+ * Makes space for the next row when the block of buffered rows is full. While
+ * the rows are few and the state has no sums, only adds another block.
+ * Otherwise adds the rows to the sums, and makes later rows fill whole
+ * batches.
  */
 void
 make_capacity(FunctionCallInfo fcinfo, scan_state *state)
@@ -620,9 +625,9 @@ make_capacity(FunctionCallInfo fcinfo, scan_state *state)
 /* ---- sparse rows, which are not buffered ---- */
 
 /*
- * Adds the sparse row in the call state to Lloyd's sums. Its cluster is found
- * by the centroids stored by column, or by the dense row x if they cannot
- * decide.
+ * Adds the sparse row in the call state to the sums of operator i. The
+ * centroids stored by column find its cluster. If they cannot decide, the
+ * dense row x is compared with the operator.
  */
 static void
 add_sparse_step(scan_state *state, int i, const double *x, double weight)
@@ -646,8 +651,8 @@ add_sparse_step(scan_state *state, int i, const double *x, double weight)
 }
 
 /*
- * Returns SPARSE_UNKNOWN if rows are scaled or mapped to kernel features,
- * because such rows are not sparse any more.
+ * Adds the sparse row of the call to the sums. Returns SPARSE_UNKNOWN if rows
+ * are scaled or mapped to kernel features, because they are then not sparse.
  */
 sparse_outcome
 add_sparse_row(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state)

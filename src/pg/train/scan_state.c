@@ -33,7 +33,7 @@ enum
 
 typedef struct packed_scan
 {
-	uint32		container;
+	uint32		container;		/* varlena header */
 	uint16		version;		/* layout version, FC_STEP_VERSION */
 	uint8		kind;			/* kind of state, FC_STEP_SCAN */
 	uint8		padding;		/* always 0 */
@@ -211,7 +211,10 @@ fastclust_scan_result(PG_FUNCTION_ARGS)
 
 /* ---- merging ---- */
 
-/* Computes left += right, in the current context. */
+/*
+ * Adds the sums of right to left. Sums that left lacks are copied into the
+ * current context.
+ */
 static void
 add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 {
@@ -267,7 +270,7 @@ pack_and_free(FunctionCallInfo fcinfo, scan_state *state)
 	struct varlena *packed = pack_scan(fcinfo, state);
 	void	   *sections[] = {state->sample, state->sketch, state->counts, state->rows};
 
-	/* sections of a merged state, except the sample, may be shared */
+	/* a merged state may share its sections, except the sample, with others */
 	for (Size i = 0; i < (state->call != NULL ? lengthof(sections) : 1); i++)
 		if (sections[i] != NULL)
 			pfree(sections[i]);
@@ -317,7 +320,10 @@ fastclust_scan_final(PG_FUNCTION_ARGS)
 
 /* ---- states of workers, for all aggregates that collect or scan rows ---- */
 
-/* Kinds of states. A serialized state begins with the index of its kind. */
+/*
+ * Kinds of states. A serialized state begins with the index of its kind in
+ * this array.
+ */
 static const state_kind *const kinds[] = {
 	&scan_state_kind,
 	&spec_state_kind,

@@ -18,8 +18,9 @@
 #include "rkhs/map.h"
 
 /*
- * Default of option keep, the number of old versions that are kept. With more
- * of them, older ones can be restored, but they take disk space. A guess.
+ * Default of option keep, the number of old versions that are kept. With a
+ * larger number, older versions can be restored, but they take disk space. A
+ * guess.
  */
 #define DEFAULT_VERSIONS_KEPT	5
 
@@ -53,8 +54,8 @@ row_length(const serving_group *found)
 }
 
 /*
- * Makes the finder of the serving groups if equal values may have different
- * texts, and if the grouping column had the same type before.
+ * Makes t->serving_finder if equal values may have different texts, and if the
+ * grouping column had the same type in the serving version.
  */
 static void
 find_equal_groups(training *t, ArrayType *names)
@@ -192,7 +193,7 @@ start_serving(const training *t)
 		{"int4", Int32GetDatum((int32) given_or(t->options->keep, DEFAULT_VERSIONS_KEPT))}
 	};
 
-	/* clusters that were merged are gone on purpose */
+	/* merge_clusters removes clusters on purpose */
 	if (t->identities == NULL && t->options->activate)
 		run_query("SELECT warn_lost_names($1, $2)", 2, arguments, 0);
 	run_query("SELECT serve_version($1, $2, $3), update_labels($1)",

@@ -29,15 +29,15 @@
 #define MAX_CELLS	96
 
 /*
- * Maximum weight, and inverse of the minimum weight, up to which sketches take
- * weights as they are. A larger one leaves less of the range of sketches above
- * it. A guess.
+ * Sketches take weights unchanged if all are from 1 / PLAIN_WEIGHT to
+ * PLAIN_WEIGHT. A larger value leaves less of the range of sketches above it.
+ * A guess.
  */
 #define PLAIN_WEIGHT	4096.0
 
 /*
- * Maximum sum of the counts that the encoder takes for weights: half of its
- * limit, because counts are rounded.
+ * Maximum sum of the counts that the encoder takes in place of weights: half
+ * of its limit, because counts are rounded.
  */
 #define MAX_COUNT	((double) FC_MAX_ROWS / 2)
 
@@ -62,8 +62,8 @@ group_integers_by_value(train_source *source)
 }
 
 /*
- * Returns the expression of the text of a group of values: the least text by
- * bytes, which does not depend on the order of the rows.
+ * Returns an SQL expression for the text of a group of equal values: the first
+ * of their texts by bytes, which does not depend on the order of the rows.
  */
 static char *
 text_of_values(const train_source *source, const char *value)
@@ -74,7 +74,8 @@ text_of_values(const train_source *source, const char *value)
 }
 
 /*
- * Selects rows by blocks, or by hashes if they have no ctids.
+ * Unless most rows are wanted, selects a sample of blocks or, if the rows have
+ * no ctids, a sample by hashes of the rows.
  */
 char *
 rows_from(const train_source *source, row_choice rows, const char *leaf)
@@ -136,10 +137,10 @@ scan_call(const train_source *source, bool keyed)
 /*
  * Returns a query whose rows are (value, packed state).
  *
- * value: expression of a row or, if there are leaves, a column. group:
- * expression after GROUP BY, or NULL if all rows are one group. merged:
- * expression of the value in the outer query, which merges the states of
- * leaves.
+ * value: SQL expression for the value of a row or, if there are leaves, a
+ * column. group: expression after GROUP BY, or NULL if all rows are one group.
+ * merged: expression for the value in the outer query, which merges the states
+ * of leaves.
  */
 static char *
 scan_query(const train_source *source, const char *value, const char *group,
@@ -193,14 +194,19 @@ bucket_scan_text(const train_source *source, const char *column, bool keyed)
 					scan_query(source, value, group, keyed, "q.value", all_rows));
 }
 
-/* Returns the expression of the unit of row t; NULL without option unit. */
+/*
+ * Returns an SQL expression for the unit of row t: NULL without option unit.
+ */
 static char *
 unit_of_row(const train_source *source)
 {
 	return source->unit == NULL ? "NULL::integer" : row_column(source->unit);
 }
 
-/* Returns the expression of the part of the units in which row t is. */
+/*
+ * Returns an SQL expression for the part to which the unit of row t belongs, 0
+ * to FC_DRIFT_PARTS - 1.
+ */
 static char *
 unit_part(const train_source *source)
 {
@@ -227,7 +233,7 @@ unit_scan_text(const train_source *source, const char *column)
 	char	   *shown = "q.value::text";
 	const char *weight = source->weight != NULL ? source->weight : "1";
 
-	/* groups whose texts name them are grouped by their texts */
+	/* if equal values have equal texts, rows are grouped by these texts */
 	if (column != NULL && source->group_by != NULL && has_loose_groups(source))
 		shown = text_of_values(source, "q.value");
 	else if (column != NULL && source->group_by != NULL)
@@ -298,7 +304,8 @@ estimated_rows(const train_source *source)
 
 /*
  * Raises an error if the caller may read only some columns of a heap table.
- * Sampling needs the ctids of rows, and the message says so.
+ * Sampling needs the ctids of rows, for which the privilege on the whole table
+ * is required; the error message says so.
  */
 static void
 check_places(const train_source *source)
@@ -332,7 +339,10 @@ measure_weights(train_source *source)
 		value[i] = null ? 1 : DatumGetFloat8(datum);
 	}
 	end_query();
-	/* rounded, because the sum depends on the order of the rows */
+	/*
+	 * the sum is rounded to a float, because it depends on the order of the
+	 * rows
+	 */
 	source->total_weight = (float) frexp(value[1], &exponent);
 	source->total_weight = ldexp(source->total_weight, exponent);
 	source->max_weight = value[3];
@@ -346,9 +356,10 @@ measure_weights(train_source *source)
 }
 
 /*
- * Returns the planner's estimate, or the exact number of rows if `exact`, with
- * option sample "hash" or with weights. With that option, rows are sampled by
- * hashes of their values, not by their ctids.
+ * Returns the exact number of rows if `exact` is true, with option sample
+ * "hash" or with weights, else the planner's estimate. With option sample
+ * "hash", rows are later sampled by hashes of their values, not of their
+ * ctids.
  */
 double
 rows_to_sample(train_source *source, row_sampling sample, bool exact)

@@ -38,16 +38,16 @@
 
 /*
  * Maximum number of clusters, and of rows, from which the spec is chosen if
- * the method is not compressive. The width of these clusters represents the
- * others. Larger numbers take longer. Guesses.
+ * the method is not compressive. The width of these clusters stands for the
+ * width of all clusters. Larger numbers take longer. Guesses.
  */
 #define MAX_SPEC_CLUSTERS	256
 #define MAX_SPEC_ROWS	8192
 
 /*
- * Maximum number of groups whose specs are computed, the largest ones in the
- * sample; their median is used for all groups. More groups take longer. A
- * guess.
+ * Maximum number of groups whose specs are computed: the largest groups in the
+ * sample. The median of their specs is used for all groups. More groups take
+ * longer. A guess.
  */
 #define LARGEST_GROUPS	16
 
@@ -87,7 +87,7 @@ for_raw_rows(const training *t, const fc_spec *spec, bool shared)
 	return build_spec(&fields);
 }
 
-/* Returns the options of sketch_spec_agg. */
+/* Returns options for sketch_spec_agg, as jsonb. */
 static Datum
 spec_settings(const training *t)
 {
@@ -139,9 +139,9 @@ spec_of_sample(const training *t, const fc_weighted_rows *sample,
 }
 
 /*
- * Returns the spec with the median cluster width among the largest groups of
- * the sample. Returns NULL if that spec projects rows to fewer dimensions, or
- * if no group has more than k rows.
+ * Computes specs for the largest groups of the sample, and returns the one
+ * with the median cluster width. Returns NULL if that spec projects rows to
+ * fewer dimensions, or if the largest group has no more than k rows.
  */
 static fc_spec *
 spec_of_groups(const training *t, double wanted)
@@ -207,8 +207,8 @@ stays_live(const training *t)
 }
 
 /*
- * Announces the time of decoding before the sketch is computed. Raises an
- * error if it exceeds the time budget.
+ * Announces how long decoding will take, before the sketch is computed. Raises
+ * an error if that exceeds the time budget.
  */
 static void
 announce_decoding(const training *t)

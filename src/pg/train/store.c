@@ -1,6 +1,6 @@
 /*
- * store.c - numbers and measures the groups of a version, and writes them to
- * its tables
+ * store.c - numbers the clusters of each group, computes their sizes, spreads
+ * and distances, and writes the groups of a version to its tables
  */
 #include "postgres.h"
 
@@ -26,14 +26,15 @@
 #include "pg/train/store.h"
 
 /*
- * Number of groups that one statement writes. The planner copies their array;
- * smaller arrays need more statements. A guess.
+ * Number of groups that one statement writes. The planner copies the array of
+ * these groups, so larger arrays take more memory; smaller ones need more
+ * statements. A guess.
  */
 #define GROUPS_PER_STATEMENT	100
 
 /*
- * Approximate size in bytes of the groups not yet written and of the operators
- * measured for them, above which the groups are written. A guess.
+ * Approximate size in bytes of the groups that are not written yet, including
+ * their operators, above which they are written. A guess.
  */
 #define MAX_PENDING_BYTES	((Size) 16 << 20)
 
@@ -58,14 +59,16 @@ typedef struct group_result
 								 * there is no previous version */
 	int64	   *identities;		/* identity of each cluster, by ascending
 								 * number */
-	Datum		paths;			/* 0: no levels */
+	Datum		paths;			/* tree nodes above each cluster, as
+								 * level_paths returns them; 0: no levels */
 	double	   *counts;			/* number of rows of each cluster, if rows
 								 * have weights; else NULL */
 } group_result;
 
 /*
- * Returns the old clusters, by row, whose centroids the options fix. They are
- * the first clusters of the new version. Sets *count to their number.
+ * Returns the rows of the old clusters that are frozen or pinned, so that they
+ * keep their centroids. These are the first clusters of the new version. Sets
+ * *count to their number.
  */
 static int32 *
 fixed_clusters(const training *t, const fc_operator_header *old, Size *count)
@@ -88,7 +91,10 @@ fixed_clusters(const training *t, const fc_operator_header *old, Size *count)
 	return fixed;
 }
 
-/* Sets the numbers of the clusters of a group; NULL: their order. */
+/*
+ * Sets the numbers of the clusters of a group. If `numbers` is NULL, the
+ * numbers stay as they are.
+ */
 static void
 set_cluster_numbers(group_fit *fit, int32 *numbers)
 {
@@ -100,7 +106,8 @@ set_cluster_numbers(group_fit *fit, int32 *numbers)
 
 /*
  * Gives clusters the numbers and the identities of the old ones that they
- * continue, and sets the share of rows whose label changed.
+ * continue, and sets result->churn to the share of rows whose label changed.
+ * rows: the sample as the new operator takes it.
  */
 static void
 continue_clusters(const training *t, group_fit *fit, const fc_weighted_rows *rows,
@@ -143,8 +150,9 @@ continue_clusters(const training *t, group_fit *fit, const fc_weighted_rows *row
 }
 
 /*
- * Groups nodes under parents by k-means, weighted by their rows. Parents are
- * numbered in the order of their lowest child. Returns the number of parents.
+ * Groups nodes under up to `max` parents by k-means, weighted by their rows.
+ * Sets parents[j] to the number of the parent of node j. Parents are numbered
+ * in the order of their lowest child. Returns the number of parents.
  */
 static Size
 find_parents(const fc_operator_header *nodes, Size max, int64 seed,
@@ -177,8 +185,8 @@ find_parents(const fc_operator_header *nodes, Size max, int64 seed,
 }
 
 /*
- * Returns the number of nodes on level `count`: the product of the levels down
- * to it, but at most `max`.
+ * Returns the number of nodes on level `count`, counted from 1 at the top: the
+ * product of the first `count` levels, but at most `max`.
  */
 static Size
 nodes_of_level(const float_list *levels, int count, Size max)
@@ -191,10 +199,10 @@ nodes_of_level(const float_list *levels, int count, Size max)
 }
 
 /*
- * Returns a k x (levels - 1) array: for each cluster the numbers of the nodes
- * above it, from the top level down; 0 if there are no levels above the
- * clusters. Option levels gives the number of nodes on each level,
- * but there may be fewer if clusters have been merged.
+ * Returns a k x (levels - 1) array with the numbers of the nodes above each
+ * cluster, from the top level down. Returns 0 if there are no levels above the
+ * clusters. Option levels gives the number of nodes on each level, but there
+ * may be fewer if clusters have been merged.
  */
 Datum
 level_paths(const training *t, const fc_operator_header *op)
@@ -225,9 +233,9 @@ level_paths(const training *t, const fc_operator_header *op)
 }
 
 /*
- * Returns the number of rows of each cluster (k values): its weight divided by
- * the mean weight of its rows in the sample. Without noise, the numbers add up
- * to all rows, except for rounding.
+ * Returns the number of rows of each cluster (k values): the weight of the
+ * cluster divided by the mean weight of its rows in the sample. Without noise,
+ * the numbers add up to all rows, except for rounding.
  */
 static double *
 count_clusters(const group_fit *fit)
@@ -269,9 +277,10 @@ count_clusters(const group_fit *fit)
 }
 
 /*
- * Numbers and measures a group. If the serving version does not have the
- * group, its clusters are numbered like the nearest ones of other_group,
- * unless that is NULL.
+ * Numbers the clusters of a group, and computes their sizes, spreads and
+ * distances from the sample. If the serving version does not have the group,
+ * its clusters get the numbers of the nearest clusters of other_group, unless
+ * that is NULL.
  */
 static group_result
 measure_group(const training *t, group_fit *fit,
@@ -303,9 +312,9 @@ measure_group(const training *t, group_fit *fit,
 						 DISTANCE_QUANTILES);
 
 	/*
-	 * Take the weights from the sample if no scan has counted the rows, or if
-	 * the sample contains all rows: a scan counts them before it moves the
-	 * centroids.
+	 * Take the weights of the clusters from the sample if no scan has counted
+	 * the rows. Also take them if the sample contains all rows, because a scan
+	 * counts the rows before it moves the centroids.
 	 */
 	if ((isnan(fit->objective) || (int64) rows->n == fit->n) && fit->micro == NULL)
 		fit->op = with_weights(fit->op, result.profile.weights);
@@ -320,9 +329,9 @@ measure_group(const training *t, group_fit *fit,
 /* ---- the row of a group ---- */
 
 /*
- * Sets the moments of the null distribution of drift. They are estimated from
- * the uniform sample, which is not scaled, or for a group from some of its
- * weighted rows.
+ * Sets the moments of the null distribution of drift, if they can be
+ * estimated. Without groups, they are estimated from the uniform sample, which
+ * is not scaled; for a group, from some of its weighted rows.
  */
 static void
 set_null_moments(record_builder *row, const training *t,
@@ -414,9 +423,9 @@ write_groups(Datum *records, int count)
 /* ---- all groups ---- */
 
 /*
- * Measures the largest group and returns its operator, from which the other
- * groups take their numbers. If several groups are the largest, the first by
- * name is taken. Returns NULL if groups are not aligned.
+ * Measures the largest group (measure_group) and returns its operator. The
+ * other groups take their cluster numbers from it. If several groups are the
+ * largest, the first by name is taken. Returns NULL if groups are not aligned.
  */
 static const fc_operator_header *
 aligned_operator(const training *t, group_fit *fits, int count)
@@ -435,8 +444,8 @@ aligned_operator(const training *t, group_fit *fits, int count)
 }
 
 /*
- * Measures and writes all groups. Returns the mean squared distance of all
- * rows.
+ * Measures (measure_group) and writes all groups. Returns the mean squared
+ * distance of all rows.
  */
 double
 store_groups(training *t, const fc_weighted_rows *sample, group_fit *fits,

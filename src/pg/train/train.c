@@ -33,7 +33,7 @@
 
 /*
  * Default of option iterations: maximum number of scans that move the clusters
- * of a sample. Each further scan lowers the SSE. A guess.
+ * found in a sample. Each further scan lowers the SSE. A guess.
  */
 #define DEFAULT_SCANS	10
 
@@ -56,16 +56,17 @@
 #define MIN_GROUP_SAMPLE	3000
 
 /*
- * Number of rows per group, times tolerance / k, in the samples in which
- * candidates are searched. A Lloyd step gains about k / rows of the SSE, which
- * is then 2/3 of the tolerance. With fewer rows, another scan would follow;
- * more rows take longer. A guess.
+ * Number of rows per group in the samples in which candidates are searched, in
+ * units of k / tolerance. A Lloyd step reduces the SSE by about the share k /
+ * rows, which is then 2/3 of the tolerance. With fewer rows, another scan
+ * would follow; more rows take longer. A guess.
  */
 #define TOLERANCE_ROWS	1.5
 
 /*
  * Maximum number of rows on which the recall of a search is measured. With
- * more rows, it is more exact, and takes more time (bench/index_health.py).
+ * more rows, the recall is more exact, and takes more time
+ * (bench/index_health.py).
  */
 #define MAX_RECALL_ROWS	6000
 
@@ -73,7 +74,7 @@
  * Number of rows from which k is chosen: the larger of EVIDENCE_ROWS and
  * EVIDENCE_NUMBERS / d. In this ratio d is at most EVIDENCE_AXES, because
  * wider rows are projected onto that number of axes. With more rows, more
- * clusters are found, in proportional time (bench/number.py).
+ * clusters are found, but the time grows in proportion (bench/number.py).
  */
 #define EVIDENCE_ROWS	4000.0
 #define EVIDENCE_NUMBERS	8e5
@@ -212,7 +213,10 @@ check_imported(const training *t)
 
 /* ---- k from the sample ---- */
 
-/* Returns `count` rows, the first of both halves; or all if there are fewer. */
+/*
+ * Returns the first count / 2 rows of each half of the rows, or all rows if
+ * there are no more than `count`.
+ */
 static const fc_weighted_rows *
 rows_of_halves(const fc_weighted_rows *rows, Size count)
 {
@@ -226,9 +230,9 @@ rows_of_halves(const fc_weighted_rows *rows, Size count)
 }
 
 /*
- * Returns the evidence for each number of clusters up to `max`, from a
- * limited number of rows. If rows have units, all rows of a unit are in one
- * half.
+ * Returns the evidence for each number of clusters up to `max`, from a limited
+ * number of rows. If rows have units, draws another sample, in which all rows
+ * of a unit are in one half.
  */
 static fc_choice *
 tried_clusters(const training *t, const fc_weighted_rows *sample, Size max)
@@ -327,9 +331,9 @@ try_clusters(training *t)
 /* ---- candidates: operators that the scan measures and moves ---- */
 
 /*
- * Returns true if it is worth finding candidates in a sample of `rows` rows:
+ * Returns true if candidates should be found in a sample of `rows` rows:
  * k-means of the sample takes less time than the scan, which then improves the
- * result by one step.
+ * candidates by one step.
  */
 static bool
 should_scan_candidates(const training *t, double rows)
@@ -342,9 +346,9 @@ should_scan_candidates(const training *t, double rows)
 }
 
 /*
- * Returns two candidates: `first`, which was found in these scaled rows, and
- * the serving clusters, if they can be compared. Returns no candidates if the
- * scan cannot measure them.
+ * Returns up to two candidates: `first`, which was found in these scaled rows,
+ * and the serving clusters, if they can be compared. Returns no candidates if
+ * the sums of the scan would be too large for parallel workers.
  */
 static candidates
 candidates_of(const training *t, char *group, const fc_weighted_rows *rows,
@@ -368,8 +372,8 @@ candidates_of(const training *t, char *group, const fc_weighted_rows *rows,
 /*
  * Finds the candidates of a training without groups: clusters of the sample,
  * and the serving ones. If NULLs are imputed, the sample has complete rows
- * only, and its clusters also become a start of k-means (t->start) for the
- * methods that use one.
+ * only. In that case its clusters also become a start of k-means (t->start),
+ * for the methods that use one.
  */
 static void
 find_candidates(training *t, const fc_weighted_rows *sample)
@@ -402,11 +406,11 @@ find_candidates(training *t, const fc_weighted_rows *sample)
 /*
  * Finds the candidates of each group, if there are few groups.
  *
- * A step of Lloyd's algorithm gains about k / n of the sum of squares if the
- * centroids were found in n rows. The samples are large enough that this is
- * less than the tolerance, so that no further scan follows. With option sample
- * "hash" groups have no candidates, because samples of blocks depend on where
- * rows are stored.
+ * A step of Lloyd's algorithm reduces the sum of squares by about the share k
+ * / n if the centroids were found in n rows. The samples are so large that
+ * this is less than the tolerance, and no further scan follows. With option
+ * sample "hash" groups have no candidates, because samples of blocks depend on
+ * where rows are stored.
  */
 static void
 find_group_candidates(training *t)
@@ -532,8 +536,9 @@ planned_scans(const training *t, const group_fit *fits, int count)
 /* ---- option effort "thorough" ---- */
 
 /*
- * Returns true if the training first runs as with effort balanced, so that its
- * result is never worse, and then searches again.
+ * Returns true if k-means first runs with effort balanced, and then searches
+ * again with effort thorough. The result is thus never worse than with effort
+ * balanced.
  */
 static bool
 searches_again(const training *t)

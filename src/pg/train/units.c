@@ -1,8 +1,8 @@
 /*
- * units.c - counts of the rows of a relation in units (core/drift/units.h)
+ * units.c - drift counts of rows with units or weights (core/drift/units.h)
  *
- * A query groups the rows by a hash of their units. Its result has a packed
- * state for each part, and the sizes of the units.
+ * A query divides the rows into parts by a hash of their units. Its result has
+ * a packed state for each part, and the sizes of the units.
  */
 #include "postgres.h"
 
@@ -21,7 +21,8 @@
 #include "pg/train/source.h"
 #include "pg/train/units.h"
 
-#define SQUARE_BITS	40			/* bits that the sum of squared shares keeps */
+#define SQUARE_BITS	40			/* bits to which the sum of squared shares is
+								 * rounded */
 
 /* Columns of the query of a scan (bucket_scan_text, unit_scan_text). */
 enum
@@ -32,7 +33,7 @@ enum
 	COLUMN_SIZES
 };
 
-/* Numbers in COLUMN_SIZES. */
+/* Elements of COLUMN_SIZES, as unit_scan_text describes them. */
 enum
 {
 	SIZE_UNITS,
@@ -57,7 +58,10 @@ scan_sums(const training *t, const scan_request *request, const char *query, int
 					 "the counts of units");
 		set_hashing();
 
-		/* weights of at most 1, less for sums of many rows */
+		/*
+		 * bring weights down to at most 1, or less, so that sums over many
+		 * rows do not overflow
+		 */
 		source.weight_factor = Min(1, 0.5 * FC_MAX_ROWS / FC_DRIFT_MAX_WEIGHT /
 								   Max(1, t->estimate)) / source.max_weight;
 	}
@@ -66,7 +70,10 @@ scan_sums(const training *t, const scan_request *request, const char *query, int
 	AtEOXact_GUC(false, nest);
 }
 
-/* Returns sums as both sides of a test. */
+/*
+ * Returns both sides of a drift test with the same sums on each side. Sets
+ * *view to a view of the sketch.
+ */
 static fc_drift_sides
 twice(const scan_request *request, const fc_drift_fill *fill, const scan_result *sums,
 	  fc_sketch_view *view)
@@ -89,7 +96,10 @@ twice(const scan_request *request, const fc_drift_fill *fill, const scan_result 
 	};
 }
 
-/* Replaces the counts of all rows by counts with units. */
+/*
+ * Replaces the drift counts of all rows in *result by counts with the
+ * variances between units. row: row of the result of scan_sums.
+ */
 static void
 add_units(const training *t, const scan_request *request, uint64 row, scan_result *result)
 {
@@ -122,8 +132,8 @@ add_units(const training *t, const scan_request *request, uint64 row, scan_resul
 	parts.units = (int64) size[SIZE_UNITS];
 
 	/*
-	 * a row is counted with probability 1 / share; rounded, because sums of
-	 * weights depend on the order of the rows
+	 * A row is counted with probability 1 / share. The sum is rounded, because
+	 * sums of weights depend on the order of the rows.
 	 */
 	parts.square = frexp((size[SIZE_SQUARES] +
 						  size[SIZE_OWN_SQUARES] * (Max(1, request->share) - 1)) /

@@ -29,7 +29,7 @@
 
 /*
  * Minimum number of rows in a sketch of a share of the rows. If the share has
- * fewer, all rows are sketched. With a smaller minimum, the test of drift
+ * fewer rows, all rows are sketched. With a smaller minimum, the test of drift
  * would be weaker. A guess.
  */
 #define MIN_SHARE_ROWS	65536
@@ -197,7 +197,10 @@ name_argument(FunctionCallInfo fcinfo, int argument)
 		: pstrdup(NameStr(*PG_GETARG_NAME(argument)));
 }
 
-/* Rows of a sample, and the same rows scaled and filled. */
+/*
+ * Rows of a sample, the same rows scaled and filled, and space for one row of
+ * each (d values).
+ */
 typedef struct filled_rows
 {
 	const fc_weighted_rows *rows;
@@ -224,9 +227,9 @@ read_filled(void *place, size_t i)
 }
 
 /*
- * Returns the unscaled rows with their missing values replaced by coordinates
- * of their nearest centroids of the version, so that they have the labels of
- * predict.
+ * Returns the unscaled rows with missing values replaced by the coordinates of
+ * the nearest centroids of the version, so that the rows have the labels of
+ * predict. Returns `rows` if no value is missing.
  */
 static const fc_weighted_rows *
 filled_sample(const stored_version *version, const fc_weighted_rows *rows)
@@ -252,10 +255,11 @@ filled_sample(const stored_version *version, const fc_weighted_rows *rows)
 }
 
 /*
- * Takes (version, relation, group_by, wanted, even). Returns a uniform sample of
- * about `wanted` rows of the group, not scaled, with the means for NULLs, and
- * with equal weights if `even` is true; and the same rows as filled_sample
- * returns them, or NULL if they are equal.
+ * Takes (version, relation, group_by, wanted, even). Returns (sample, filled).
+ * The sample is a uniform sample of about `wanted` rows of the group, not
+ * scaled, in which means replace NULLs. Its rows have equal weights if `even`
+ * is true. `filled` has the same rows as filled_sample returns them, or is
+ * NULL if they are equal.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_sample);
 Datum
@@ -309,12 +313,14 @@ fastclust_rows_of_version(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (version, relation, group_by, wanted). Returns SQL fragments for a
- * query on the group. x is an expression that converts row t to the input of
- * the operator; its parameters are $1 center, $2 scale, $3 map and $4 operator.
- * rows consists of the FROM and WHERE clauses for about `wanted` rows, or for
- * all rows if `wanted` is infinite. observed is x with NaN for missing values,
- * and weight the weight of the row, NULL without weights.
+ * Takes (version, relation, group_by, wanted). Returns SQL fragments (x, rows,
+ * observed, weight) for a query on the group.
+ *
+ * x: expression that converts row t to the input of the operator; its
+ * parameters are $1 center, $2 scale, $3 map and $4 operator. rows: the FROM
+ * and WHERE clauses for about `wanted` rows, or for all rows if `wanted` is
+ * infinite. observed: the same as x, but with NaN for missing values. weight:
+ * the weight of the row; NULL without weights.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_query);
 Datum
@@ -368,7 +374,10 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const stored_version *v
 						 quote_literal_cstr(version->model), version->version, columns, query,
 						 columns);
 	scan_sums(t, request, query, QUERY_STABLE);
-	/* grouped by units, no rows are no row of the query */
+	/*
+	 * the query of units has no row if there are no rows; a row is put
+	 * nevertheless if there is no column
+	 */
 	for (uint64 row = 0; row < Max(SPI_processed, column == NULL) && enough; row++)
 	{
 		scan_result result = {0};
@@ -396,7 +405,7 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const stored_version *v
  * Takes (version, relation, column). Returns a row (value, sketch, counts,
  * rows) for each value of the column, from one scan of the relation as the
  * version reads it. Without a column it returns one row, whose sketch contains
- * a share of the `rows` rows, at most about 262144.
+ * only a share of the rows, at most about 262144; `rows` counts all of them.
  */
 PG_FUNCTION_INFO_V1(fastclust_sketch_rows);
 Datum

@@ -24,8 +24,8 @@
 #include "pg/train/warnings.h"
 
 /*
- * Maximum number of rows that warnings read. With more rows, they are more
- * certain, but delay every training. A guess.
+ * Maximum number of rows from which warnings are computed. With more rows,
+ * warnings are more certain, but delay every training. A guess.
  */
 #define MAX_CHECKED_ROWS	2000
 
@@ -33,8 +33,8 @@
 #define MIN_CHECKED_ROWS	50
 
 /*
- * Maximum number of numeric columns that are compared with each other, in
- * quadratic time. A guess.
+ * Maximum number of numeric columns that are compared with each other. The
+ * time grows with the square of their number. A guess.
  */
 #define MAX_COMPARED_COLUMNS	64
 
@@ -76,8 +76,9 @@
 #define MIN_FAR_SQUARES	0.9
 
 /*
- * Minimum for a column that grows: share of the steps that do not decrease,
- * and rank correlation with the position of the rows. A guess.
+ * Minimum share of the steps from row to row in which values do not decrease,
+ * and minimum rank correlation with the position of the rows, for a column
+ * that grows. A guess.
  */
 #define MIN_ORDER	0.98
 
@@ -218,9 +219,9 @@ where_within_fence(const training *t, const fc_encoder_feature *feature,
 
 /*
  * Warns about a skewed column. The hint suggests the logarithm if the skew is
- * positive and the logarithm removes it. Dates have no logarithm, and for
- * values far from 0 it does not help. In these cases the hint is a condition that
- * leaves out rows with extreme values, if there are any.
+ * positive and the logarithm removes it. Dates have no logarithm, and the
+ * logarithm does not help for values far from 0. In these cases the hint is a
+ * condition that leaves out rows with extreme values, if there are any.
  */
 static void
 warn_skew(const training *t, const fc_encoder_feature *feature,

@@ -32,8 +32,8 @@
 
 /*
  * Returns the condition of an interval, or "false" if the column has no times.
- * Times more than a day in the future cannot be the newest; a difference of
- * clocks up to a day is tolerated.
+ * Times more than a day in the future are ignored, so that they do not become
+ * the newest; clocks may differ by up to a day.
  */
 static char *
 interval_condition(Oid relation, const char *rows, const char *column,

@@ -4,7 +4,10 @@
 
 #include "pg/encode/group_value.h"
 
-/* Returns the columns of a relation in their order, without dropped ones. */
+/*
+ * Returns the columns of a relation in their order, without dropped ones, and
+ * sets *count to their number.
+ */
 extern struct FormData_pg_attribute *relation_columns(Oid relation, int *count);
 
 /* Returns the name of a relation as regclass displays it. */

@@ -1,6 +1,6 @@
 /*
- * continued.c - finds the clusters of another version that the clusters of a
- * stored version continue
+ * continued.c - matches the clusters of a stored version with the clusters of
+ * another version, which they continue
  *
  * If both versions have the same coordinates, a training matches its clusters
  * with the serving ones before it writes them (store.c). The functions of this
@@ -143,7 +143,7 @@ fastclust_continued_identities(PG_FUNCTION_ARGS)
 	after = open_version(PG_GETARG_DATUM(1));
 	if (before.identities == NULL || after.op == NULL ||
 		((before.op->flags | after.op->flags) & FC_OPERATOR_REGIONS))
-		PG_RETURN_NULL();		/* no stored version has such centroids */
+		PG_RETURN_NULL();		/* never so in a stored version */
 	if (PG_ARGISNULL(2) || PG_ARGISNULL(3) || PG_ARGISNULL(4))
 		row = rows_by_centroids(&before, &after);
 	else

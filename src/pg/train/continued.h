@@ -1,6 +1,6 @@
 /*
- * continued.h - finds the clusters of another version that the clusters of a
- * stored version continue
+ * continued.h - matches the clusters of a stored version with the clusters of
+ * another version, which they continue
  */
 #ifndef FASTCLUST_TRAIN_CONTINUED_H
 #define FASTCLUST_TRAIN_CONTINUED_H

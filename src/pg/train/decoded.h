@@ -8,7 +8,8 @@ typedef struct decoded_clusters
 {
 	fc_operator_header *op;		/* centroids and weights; the centroids that
 								 * decode_sketch returns are not scaled */
-	double	   *spreads;		/* k standard deviations per dimension */
+	double	   *spreads;		/* k values: standard deviation of a
+								 * coordinate in each cluster */
 	double		objective;		/* mean squared distance of the rows */
 	int64	   *identities;		/* identities of the clusters, ascending by
 								 * number; NULL from decode_sketch */

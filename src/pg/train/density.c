@@ -81,8 +81,8 @@
 #define MIN_COMPARED	200
 
 /*
- * Number of Lloyd steps that merge micro-clusters into larger ones, which must
- * be small but not optimal. A guess.
+ * Number of Lloyd steps that merge micro-clusters into half as many. The
+ * results need to be compact, not optimal. A guess.
  */
 #define HALVING_STEPS	4
 

@@ -400,11 +400,11 @@ flag_few_values(const training *t, const fc_encoder_header *learned,
 }
 
 /*
- * Gives categories and number columns of few values the minimum weight, unless
- * option weight names them. Called for method density. Otherwise each category
- * would be a dense region, although a gap between two categories is no
- * evidence for two clusters: no row can lie between them. If all columns are
- * categories, they keep their weights.
+ * Called for method density: gives categories and number columns of few values
+ * the minimum weight, unless option weight names them. With their usual
+ * weight, each category would be a dense region, although a gap between two
+ * categories is no evidence for two clusters: no row can lie between them. If
+ * all columns are categories, they keep their weights.
  */
 static void
 mute_categories(const training *t, fc_encoder_header *learned)

@@ -5,8 +5,9 @@
 #include "pg/train/training.h"
 
 /*
- * Learns the encoder of columns from a sample of rows; an existing encoder
- * keeps its dimensions.
+ * Learns the encoder of columns from a sample of rows, and sets it in
+ * t->source. An existing encoder keeps its dimensions unless the columns have
+ * changed. Does nothing if the rows are vectors.
  */
 extern void learn_encoder(training *t);
 

@@ -3,8 +3,8 @@
  * weighted sample, the sketch and the measurements of the scan
  *
  * A new solution replaces the serving clusters only if it reduces the mean
- * squared distance by more than MIN_RETRAIN_GAIN and by more than its standard
- * error.
+ * squared distance by more than MIN_RETRAIN_GAIN and by more than the standard
+ * error of the reduction.
  */
 #include "postgres.h"
 
@@ -91,7 +91,7 @@
 #define MAX_ERROR	0.01
 
 /*
- * Number of Lloyd steps for micro-clusters, which must be small but not
+ * Number of Lloyd steps for micro-clusters, which need to be compact, not
  * optimal (bench/density.py).
  */
 #define MICRO_STEPS	12

@@ -230,9 +230,9 @@ keep_live(const training *t)
 /* ---- versions ---- */
 
 /*
- * Returns the version of the locked model. If it has groups, returns its group
- * with the most clusters, which represents the version, because all groups
- * share features and options.
+ * Returns the current version of the locked model. If the version has groups,
+ * returns the group with the most clusters, which represents the version,
+ * because all groups share features and options.
  */
 stored_version
 largest_group(const locked_model *locked, bool groups)

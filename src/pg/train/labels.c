@@ -316,7 +316,7 @@ label_batch(row_labels *labels, TupleTableSlot **rows, int count)
 	labels->count = 0;
 }
 
-/* Raises an error if a column of a row is NULL that is declared NOT NULL. */
+/* Raises an error if a column that is declared NOT NULL is NULL in the row. */
 static void
 check_not_null(Relation relation, const TupleTableSlot *row)
 {

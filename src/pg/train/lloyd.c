@@ -302,8 +302,8 @@ take_step(const training *t, group_fit *fit, fc_operator_header *op,
 }
 
 /*
- * Returns the operator `next` after replacing its first centroids, which
- * belong to the serving clusters, by the old ones.
+ * Returns the operator `next` with its first centroids, which belong to the
+ * serving clusters, moved back to where they are in fit->op.
  */
 static fc_operator_header *
 frozen_centroids(const training *t, const group_fit *fit,

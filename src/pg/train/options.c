@@ -515,7 +515,7 @@ read_within(Jsonb *json, const char *within, int function, void *fields)
 
 /*
  * Reads an option that is an object of further options. Returns the object, or
- * NULL if the option is no object.
+ * NULL if the option is not given as an object.
  */
 static Jsonb *
 read_object(Jsonb *json, const char *name, int function, void *fields)

@@ -101,7 +101,7 @@ typedef struct train_options
 								 * it in SQL */
 	bool		standardize;
 	Jsonb	   *encoder;		/* options of encoder_agg, or NULL */
-	double		categories;		/* an option of the encoder: number of
+	double		categories;		/* option of the encoder: maximum number of
 								 * categories of a column that have their own
 								 * dimension */
 	fc_metric	metric;

@@ -588,8 +588,8 @@ add_weight(train_source *source, const char *column)
 					   column, shown_relation(source->id), format_type_be(type)));
 	source->weight = psprintf("row_weight(t.%s::double precision, %s)", name,
 							  quote_literal_cstr(column));
-	source->weight_factor = source->count_factor = 1;	/* measure_weights
-														 * sets them */
+	source->weight_factor = source->count_factor = 1;	/* replaced by
+														 * measure_weights */
 	source->filter = both(source->filter, psprintf("t.%s IS DISTINCT FROM 0", name));
 }
 
@@ -765,8 +765,8 @@ observed_row(const train_source *source, const char *op, const char *row)
 }
 
 /*
- * Makes the source encode its columns. Restricts it to rows without a NULL, if
- * an option of the encoder skips rows with NULLs.
+ * Makes the source encode its columns. If the encoder skips rows with a NULL
+ * in some column, leaves out these rows.
  */
 void
 use_encoder(train_source *source, const fc_encoder_header *header)

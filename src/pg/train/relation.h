@@ -51,9 +51,9 @@ typedef struct train_source
 								 * there is an encoder */
 	char	   *encoded;		/* the row as a scaled array; NULL without an
 								 * encoder */
-	bool		observed;		/* true: rows with NULLs are compared with
-								 * centroids over the columns that they have,
-								 * false: with fill values */
+	bool		observed;		/* true: the distance of a row from a centroid
+								 * counts only columns that are not NULL;
+								 * false: fill values replace NULLs */
 	char	   *complete;		/* condition that a sampled row has no NULL in
 								 * an imputed column; NULL: samples take all
 								 * rows */

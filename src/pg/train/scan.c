@@ -490,10 +490,11 @@ scan_fits(training *t, const fc_weighted_rows *sample, int *count)
 		.scaling = t->scaling,
 		.map = t->map,
 		.spec = spec_without_sample(t->spec),
-		.drift_spec = has_parts(&t->source) ? NULL : t->drift_spec	/* count_units
-																	 * computes
-																	 * the
-																	 * others */
+
+		/*
+		 * count_units computes the drift counts of rows with units or weights
+		 */
+		.drift_spec = has_parts(&t->source) ? NULL : t->drift_spec
 	};
 	int			nest = enter_grouping(t, t->estimate < MIN_PARALLEL_GROUP_ROWS * t->groups);
 	group_fit  *fits;

@@ -224,7 +224,10 @@ read_cells(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state,
 	return false;
 }
 
-/* Takes (state, plan, key, cells). Transition function of scan_agg. */
+/*
+ * Transition function of scan_agg. Takes (state, plan, key, columns or
+ * vector), with the weight of the row after the key if the plan has weights.
+ */
 PG_FUNCTION_INFO_V1(fastclust_scan_accum);
 Datum
 fastclust_scan_accum(PG_FUNCTION_ARGS)

@@ -193,7 +193,7 @@ start_serving(const training *t)
 		{"int4", Int32GetDatum((int32) given_or(t->options->keep, DEFAULT_VERSIONS_KEPT))}
 	};
 
-	/* merge_clusters removes clusters on purpose */
+	/* no warning after merge_clusters, which removes clusters on purpose */
 	if (t->identities == NULL && t->options->activate)
 		run_query("SELECT warn_lost_names($1, $2)", 2, arguments, 0);
 	run_query("SELECT serve_version($1, $2, $3), update_labels($1)",

@@ -5,7 +5,8 @@
 #include "pg/train/training.h"
 
 /*
- * Compares structs that begin with their group's name, for qsort and bsearch.
+ * Compares two structs whose first member is the name of a group, for qsort
+ * and bsearch.
  */
 extern int	by_group(const void *a, const void *b);
 

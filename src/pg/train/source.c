@@ -74,8 +74,8 @@ text_of_values(const train_source *source, const char *value)
 }
 
 /*
- * Unless most rows are wanted, selects a sample of blocks or, if the rows have
- * no ctids, a sample by hashes of the rows.
+ * Selects a sample of blocks or, if the rows have no ctids, a sample by hashes
+ * of the rows. Selects all rows if most of them are wanted.
  */
 char *
 rows_from(const train_source *source, row_choice rows, const char *leaf)

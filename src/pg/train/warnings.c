@@ -1,6 +1,6 @@
 /*
- * warnings.c - warnings about columns before a first training, computed from
- * its sample
+ * warnings.c - warnings about columns before the first training of a model,
+ * computed from the uniform sample
  *
  * Each warning names the column and the remedy. Identifiers and times that
  * only grow are recognised by the catalog, or by the physical order of the

@@ -480,8 +480,9 @@ compare_halved(const training *t, const micro_cluster_set *set,
 /* ---- regions ---- */
 
 /*
- * Regions of a group; the arrays have one value for each remaining
- * micro-cluster.
+ * Regions of a group (core/operator/operator.h): clusters that consist of
+ * micro-clusters. The arrays have one value for each micro-cluster that
+ * remains in the set.
  */
 typedef struct found_regions
 {
@@ -506,8 +507,8 @@ shown_float(double x)
 }
 
 /*
- * Returns the operator that labels rows. Reaches are slightly enlarged because
- * centroids are rounded.
+ * Returns the operator of the micro-clusters with their regions, which labels
+ * rows. Reaches are slightly enlarged because centroids are rounded.
  */
 static fc_operator_header *
 micro_operator(const training *t, const micro_cluster_set *set,

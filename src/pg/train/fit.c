@@ -326,9 +326,10 @@ fit_sample(const training *t, group_fit *fit, const fc_weighted_rows *rows,
 
 /*
  * Keeps the serving clusters unless the new ones are better by more than
- * MIN_RETRAIN_GAIN and by more than the standard error. If the new ones are
- * better, k-means also continues from the serving clusters. The clusters
- * continued in this way are preferred to the new ones if they are as good.
+ * MIN_RETRAIN_GAIN and by more than the standard error of the difference. If
+ * the new ones are better, k-means also continues from the serving clusters.
+ * The clusters continued in this way are preferred to the new ones if they are
+ * as good.
  */
 static void
 keep_old(const training *t, group_fit *fit, const fc_weighted_rows *rows,
@@ -422,7 +423,7 @@ farthest_rows(const fc_operator_header *op, const fc_weighted_rows *rows,
 	min = sorted[labelled.n - count];
 	for (Size i = 0; i < labelled.n; i++)
 		count -= chosen[i] = labelled.squares[i] > min;
-	/* The first of equally far rows at the limit are chosen. */
+	/* Among equally far rows at the limit, the first are chosen. */
 	for (Size i = 0; i < labelled.n && count > 0; i++)
 		if (labelled.squares[i] == min)
 			count -= chosen[i] = true;

@@ -297,9 +297,9 @@ begin_training(const locked_model *locked, const train_source *source, int64 k,
 }
 
 /*
- * Trains on all rows with equal weights and returns the number of the version.
- * If there is a half-life, decodes a second version from the live sketch, in
- * which recent rows have larger weights, and returns the number of that
+ * Runs a job and returns the number of the version. Training ignores a
+ * half-life. If there is one, decodes a second version from the live sketch,
+ * in which recent rows have larger weights, and returns the number of that
  * version.
  */
 int32

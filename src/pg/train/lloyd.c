@@ -95,7 +95,10 @@ weight_of_operator(const fc_operator_header *header)
 	return fc_weight_sum(op.weights, op.k);
 }
 
-/* Runs a scan in one process, for sums that are too large for a value. */
+/*
+ * Runs a scan in one process, for sums that are too large to be sent as a
+ * value.
+ */
 static lloyd_sums
 large_scan(const training *t, const fc_operator_header *op)
 {
@@ -337,8 +340,8 @@ move_group(const training *t, group_fit *fit, lloyd_sums *sums)
 		sums->next = frozen_centroids(t, fit, sums->next);
 	if (!fit->converged)
 		gain = gain_of_step(fit->op, sums->next);
-	if (t->source.cosine)		/* 1 - sse / (2 n) is a lower bound on the
-								 * mean of ||m_j|| in gain_of_step */
+	if (t->source.cosine)		/* the factor is a lower bound on the mean of
+								 * ||m_j||, see gain_of_step */
 		gain *= Max(0, 1 - sums->sse / (2 * sums->weight));
 	take_step(t, fit, fit->op, sums->next, sums->sse, gain, sums->weight);
 	return !fit->converged;

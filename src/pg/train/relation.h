@@ -20,8 +20,8 @@ typedef struct train_source
 	Oid			id;
 	char	   *relation;		/* qualified and quoted name when the source
 								 * was opened, for messages and versions */
-	Datum		owner;			/* owner of the relation, of type role_name;
-								 * 0: NULL */
+	Datum		owner;			/* owner of the relation, of type role_name; 0
+								 * for an SQL NULL */
 	char	  **features;
 	int			feature_count;
 	bool		is_vector;		/* true if the only feature is a column of

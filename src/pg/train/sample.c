@@ -26,7 +26,7 @@
 #include "pg/train/scan_result.h"
 #include "pg/train/source.h"
 
-/* Memory that a row takes in addition to its numbers, in bytes. */
+/* Memory that a row takes in addition to its values, in bytes. */
 #define ROW_OVERHEAD_BYTES	64
 
 /* Maximum number of rows of the uniform sample. A guess. */

@@ -169,8 +169,8 @@ find_cells(FunctionCallInfo fcinfo, scan_call_state *call, bool weighted)
 }
 
 /*
- * Reads the plan and returns a new state. Returns NULL if the first row should
- * have a vector, but it is NULL.
+ * Reads the plan and returns a new state. Returns NULL if rows are vectors,
+ * and the vector of the first row is NULL.
  */
 static scan_state *
 first_state(FunctionCallInfo fcinfo, scan_call_state *call)

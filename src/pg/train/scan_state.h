@@ -99,7 +99,7 @@ extern scan_plan *plan_of_fields(scan_plan *kept, const plan_fields *fields,
  */
 extern void complete_plan(scan_plan *plan, Size d);
 
-/* Block of at most a batch of buffered rows, which are not in the sums yet. */
+/* Block of buffered rows, which are not in the sums yet; at most a batch. */
 typedef struct scan_rows
 {
 	struct scan_rows *earlier;	/* the previous block, or NULL */

@@ -85,10 +85,10 @@ rows_to_read(const train_source *source, double wanted)
 extern char *unit_scan_text(const train_source *source, const char *column);
 
 /*
- * Returns the query of a scan with plan $1 of chosen rows, in two or three
- * sets, so that all rows of a unit are in one set. Its rows are (number of the
- * set from 0, packed state), ordered by the number. tenths: tenths of all
- * units in each set, two or three numbers.
+ * Returns the query of a scan with plan $1 of chosen rows, which are divided
+ * into two or three sets. All rows of a unit are in the same set. Rows of the
+ * result are (number of the set from 0, packed state), ordered by the number.
+ * tenths: tenths of all units in each set, two or three numbers.
  */
 extern char *unit_sets_text(const train_source *source, const int *tenths, row_choice rows);
 

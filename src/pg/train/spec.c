@@ -32,7 +32,7 @@
 /*
  * Default number of frequencies if the method is not compressive, so that the
  * sketch serves only the test of drift. With more frequencies, smaller changes
- * are found, in slower scans. A guess.
+ * are found, but scans are slower. A guess.
  */
 #define DEFAULT_FREQUENCIES	400
 

@@ -100,8 +100,9 @@ typedef struct training
 	fc_codebook *start;			/* scaled centroids of an additional start of
 								 * k-means, or NULL */
 	fc_spec    *spec;
-	bool		decodable;		/* true if the sketch may be decoded; it then
-								 * contains all rows */
+	bool		decodable;		/* true if the sketch may be decoded, for
+								 * which it must contain all rows, not a
+								 * share */
 	fc_drift_spec *drift_spec;
 	serving_group *serving;		/* groups of the serving version, sorted by
 								 * group */

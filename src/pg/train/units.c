@@ -132,8 +132,9 @@ add_units(const training *t, const scan_request *request, uint64 row, scan_resul
 	parts.units = (int64) size[SIZE_UNITS];
 
 	/*
-	 * A row is counted with probability 1 / share. The sum is rounded, because
-	 * sums of weights depend on the order of the rows.
+	 * If a row is counted with probability 1 / share, the squared weights of
+	 * units grow by share - 1 times the squared weights of rows. The sum is
+	 * rounded, because sums of weights depend on the order of the rows.
 	 */
 	parts.square = frexp((size[SIZE_SQUARES] +
 						  size[SIZE_OWN_SQUARES] * (Max(1, request->share) - 1)) /

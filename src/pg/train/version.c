@@ -267,7 +267,8 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 {
 	stored_version version = version_argument(fcinfo);
 	training	t = {.method = METHOD_KMEANS,.options = version.options};
-	static const int rules_tenths[] = {6, 2, 2};	/* sets of fc_split_rows */
+	static const int rules_tenths[] = {6, 2, 2};	/* tenths in the sets of
+													 * fc_split_rows */
 	const fc_weighted_rows *sample;
 	const fc_weighted_rows *filled;
 	Datum		values[2];

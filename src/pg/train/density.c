@@ -494,8 +494,7 @@ typedef struct found_regions
 								 * density around the micro-cluster */
 	double	   *reach;			/* distance from a row to the micro-cluster
 								 * beyond which the row is noise */
-	double	   *peak;			/* smallest radius in the cluster
-								 * peak_cluster */
+	double	   *peak;			/* smallest radius in the cluster peak_cluster */
 	char	   *note;			/* note that clusters are unstable; NULL: they
 								 * are stable, or not compared */
 } found_regions;
@@ -817,6 +816,7 @@ find_group_regions(training *t, group_fit *fit, const fc_weighted_rows *complete
 	else if (t->source.group_by == NULL)
 		t->micro = fit->op;
 	found = at_scale ? find_at_scale(t, fit, &set, &arena) : find_leaves(t, fit, &set, &arena);
+
 	/*
 	 * the rows of a live model are drawn at random, but its counts are exact
 	 */

@@ -1,4 +1,7 @@
-/* encoder.h - the encoder of a training */
+/*
+ * encoder.h - learns the encoder of a training, which turns columns into
+ * coordinates; warnings about columns
+ */
 #ifndef FASTCLUST_TRAIN_ENCODER_H
 #define FASTCLUST_TRAIN_ENCODER_H
 

@@ -256,12 +256,12 @@ take_old(group_fit *fit, const fc_operator_header *old)
 }
 
 /*
- * Returns true if clusters found in the uniform sample fit all rows as well as
- * that sample. The mean squared distance of all rows is expected to exceed
- * that of the sample by the fraction 2 k / n if clusters are well separated,
- * or 6 k / n if they overlap. In 2 k / n, one half is due to the fit to the
- * sample, the other to the inaccuracy of the centroids. The mean of the sample
- * also has a standard error.
+ * Returns true if clusters found in the uniform sample of n rows fit all rows
+ * as well as that sample. The mean squared distance of all rows is expected to
+ * exceed that of the sample by the fraction 2 k / n if clusters are well
+ * separated, or 6 k / n if they overlap. In 2 k / n, one half is due to the
+ * fit to the sample, the other to the inaccuracy of the centroids. The mean of
+ * the sample also has a standard error.
  *
  * A larger difference means that the sample lacks influential far rows, which
  * the weighted sample contains. If the rows have a heavy tail, the sample may

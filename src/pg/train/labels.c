@@ -95,8 +95,8 @@ typedef struct row_writer
 	MemoryContext context;		/* memory of a batch, reset after it */
 
 	/*
-	 * labels of a batch, which replace the vectors in the last column; NULL if
-	 * rows are written as the query returns them
+	 * labels of a batch, which replace the vectors in the last column; NULL
+	 * if rows are written as the query returns them
 	 */
 	row_labels *labels;
 	int			count;

@@ -594,8 +594,8 @@ add_weight(train_source *source, const char *column)
 }
 
 /*
- * Takes (weight, column). Returns the weight of a row, which is above 0. Raises
- * an error for other values.
+ * Takes (weight, column). Returns the weight of a row as given. Raises an
+ * error if it is NULL, or not from MIN_ROW_WEIGHT to MAX_ROW_WEIGHT.
  */
 PG_FUNCTION_INFO_V1(fastclust_row_weight);
 Datum

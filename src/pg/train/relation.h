@@ -26,8 +26,7 @@ typedef struct train_source
 	int			feature_count;
 	bool		is_vector;		/* true if the only feature is a column of
 								 * vectors */
-	bool		cast;			/* true if the column needs a cast to
-								 * real[] */
+	bool		cast;			/* true if the column needs a cast to real[] */
 	bool		array;			/* true if the vector's type is an array */
 	bool		sparse;			/* true if the vector's type is sparsevec */
 	char	   *group_by;		/* grouping column; NULL without groups */

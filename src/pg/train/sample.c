@@ -57,8 +57,8 @@
 #define ROWS_PER_MICRO_CLUSTER	50
 
 /*
- * Sampled rows per cluster with effort fast: scans of all rows improve more
- * than a larger sample would. A guess.
+ * Sampled rows per cluster with effort fast. A larger sample would improve the
+ * clusters less than scans of all rows do. A guess.
  */
 #define FAST_ROWS_PER_CLUSTER	20.0
 
@@ -76,8 +76,7 @@
  */
 #define MIN_ROWS_PER_TENTH	10.0
 
-#define UNIT_SETS	3			/* maximum number of sets in
-								 * sample_of_units */
+#define UNIT_SETS	3			/* maximum number of sets in sample_of_units */
 
 Size
 rows_in_budget(double size, Size used, Size of_number, Size dimension)

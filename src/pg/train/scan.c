@@ -299,8 +299,7 @@ take_steps(const training *t, group_fit *fit, const scan_result *result)
  */
 #define MAX_GROUP_BYTES	2600
 
-#define SHOWN_GROUP_BYTES	40	/* bytes of a group's text that an error
-								 * shows */
+#define SHOWN_GROUP_BYTES	40	/* bytes of a group's text that an error shows */
 
 static void
 check_group_length(const training *t, const text *group)

@@ -36,8 +36,7 @@ typedef struct scan_result
 								 * requested or without rows */
 	fc_drift_counts *counts;	/* drift counts of the same share, or NULL */
 	fc_coreset *sample;			/* weighted sample of all rows, or NULL */
-	int			steps;			/* number of operators whose sums are in
-								 * step */
+	int			steps;			/* number of operators whose sums are in step */
 	scan_step	step[SCAN_STEPS];
 } scan_result;
 

@@ -59,9 +59,9 @@ typedef struct scan_plan
 	fc_metric	metric;
 
 	/*
-	 * true: rows with missing values enter the sample and Lloyd's sums as they
-	 * are, and rows without any value are left out; false: missing values are
-	 * replaced by fill values
+	 * true: rows with missing values enter the sample and Lloyd's sums as
+	 * they are, and rows without any value are left out; false: missing
+	 * values are replaced by fill values
 	 */
 	bool		observed;
 	const double *center;		/* center and scale: d values each; NULL: rows
@@ -126,16 +126,15 @@ typedef struct scan_state
 	const state_kind *kind;
 	int64		n;				/* number of rows in the sums, excluding
 								 * buffered rows */
-	int64		nulls;			/* number of rows with a NULL, see
-								 * scan_result */
+	int64		nulls;			/* number of rows with a NULL, see scan_result */
 	fc_sketch  *sketch;
 	fc_drift_counts *counts;
 	fc_coreset *sample;
 	fc_step    *step[SCAN_STEPS];
 
 	/*
-	 * The fields from here on are only set in a state to which rows are added.
-	 * op: SCAN_STEPS views of the operators in `step`
+	 * The fields from here on are only set in a state to which rows are
+	 * added. op: SCAN_STEPS views of the operators in `step`
 	 */
 	fc_operator *op;
 	bool		pruning_tried[SCAN_STEPS];	/* true after the first attempt to

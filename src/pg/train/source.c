@@ -30,8 +30,8 @@
 
 /*
  * Sketches take weights unchanged if all are from 1 / PLAIN_WEIGHT to
- * PLAIN_WEIGHT. A larger value leaves less of the range of sketches above it.
- * A guess.
+ * PLAIN_WEIGHT. A larger value leaves less room below FC_MAX_WEIGHT for larger
+ * weights of later rows. A guess.
  */
 #define PLAIN_WEIGHT	4096.0
 
@@ -339,6 +339,7 @@ measure_weights(train_source *source)
 		value[i] = null ? 1 : DatumGetFloat8(datum);
 	}
 	end_query();
+
 	/*
 	 * the sum is rounded to a float, because it depends on the order of the
 	 * rows

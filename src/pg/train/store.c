@@ -313,8 +313,8 @@ measure_group(const training *t, group_fit *fit,
 
 	/*
 	 * Take the weights of the clusters from the sample if no scan has counted
-	 * the rows. Also take them if the sample contains all rows, because a scan
-	 * counts the rows before it moves the centroids.
+	 * the rows. Also take them if the sample contains all rows, because a
+	 * scan counts the rows before it moves the centroids.
 	 */
 	if ((isnan(fit->objective) || (int64) rows->n == fit->n) && fit->micro == NULL)
 		fit->op = with_weights(fit->op, result.profile.weights);

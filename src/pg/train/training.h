@@ -77,8 +77,7 @@ typedef struct training
 	const int32
 			   *numbers;		/* numbers of the imported clusters,
 								 * ascending; NULL: each cluster has the
-								 * number of the old cluster that it
-								 * continues */
+								 * number of the old cluster that it continues */
 	const int64 *identities;	/* identities of the imported clusters,
 								 * ascending by number; given if and only if
 								 * `numbers` is */
@@ -90,8 +89,7 @@ typedef struct training
 	TimestampTz begun;
 	char	   *note;
 	double		estimate;		/* estimated number of rows */
-	Size		dim;			/* dimension of a row, before any kernel
-								 * map */
+	Size		dim;			/* dimension of a row, before any kernel map */
 	double		groups;			/* estimated number of groups */
 	scaling		scaling;		/* center and scale of rows */
 	fc_kernel_map_header *map;	/* map from scaled rows to kernel features,
@@ -101,8 +99,7 @@ typedef struct training
 								 * k-means, or NULL */
 	fc_spec    *spec;
 	bool		decodable;		/* true if the sketch may be decoded, for
-								 * which it must contain all rows, not a
-								 * share */
+								 * which it must contain all rows, not a share */
 	fc_drift_spec *drift_spec;
 	serving_group *serving;		/* groups of the serving version, sorted by
 								 * group */

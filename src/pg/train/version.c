@@ -375,6 +375,7 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const stored_version *v
 						 quote_literal_cstr(version->model), version->version, columns, query,
 						 columns);
 	scan_sums(t, request, query, QUERY_STABLE);
+
 	/*
 	 * the query of units has no row if there are no rows; a row is put
 	 * nevertheless if there is no column

@@ -63,8 +63,9 @@ fit_piece(double *a, const double *b, size_t count, double *x, double *y)
 
 /*
  * Splits every block, and adds the left factor of these splits to w->factors.
- * Row r of block b has index b * height + r; its columns are (2 b + side) *
- * half + i.
+ * Rows i and i + half of block b (rows b * height + i and b * height + i +
+ * half of the factor) have entries in columns (2 b + side) * half + i, where
+ * side is 0 or 1.
  */
 static void
 split(butterfly_work *w)

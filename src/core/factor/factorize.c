@@ -1,7 +1,7 @@
 /*
- * factorize.c - an operator's centroids as a product with fewer parameters:
- * the methods, the record of their errors, and the choice of auto; see
- * factorize.h
+ * factorize.c - approximates an operator's centroids by a product with fewer
+ * parameters: runs the methods, measures their errors, and chooses a method
+ * for auto; see factorize.h
  */
 #include "factor/factorize.h"
 
@@ -10,12 +10,13 @@
 #include "operator/fit.h"
 
 /*
- * Minimum weight of a centroid, relative to the mean weight. A smaller one
- * lets centroids of few rows move far, where they attract others. A guess.
+ * Minimum weight of a centroid, relative to the mean weight. With a smaller
+ * one, the centroids of small clusters can move far and attract rows of other
+ * clusters. A guess.
  */
 #define MIN_WEIGHT	0.01
 
-/* Relative rounding of a sum of squares. */
+/* Relative rounding error of a sum of squares. */
 #define SQUARES_ROUNDING	1e-24
 
 /* Normal quantile of a one-sided confidence of 95 %. */
@@ -176,8 +177,8 @@ set_offset(const fc_factorize_work *w, const double *u)
 }
 
 /*
- * Subtracts the offset from u; sets u to 0 if only rounding remains, as for
- * equal centroids.
+ * Subtracts the offset from u; sets u to 0 if only rounding errors remain, as
+ * when all centroids are equal.
  */
 static void
 centre(const fc_factorize_work *w, double *u)
@@ -418,7 +419,10 @@ put_record(const fc_factorize_work *w, fc_method method, double agreement,
 	from->svd_error = fc_equal_svd(&w->target, fc_operator_values(out),
 								   w->options->palm.seed, w->arena);
 
-	/* method svd: the product is this SVD, and the errors differ by rounding */
+	/*
+	 * the product of method svd is this SVD itself: the two errors differ only
+	 * by rounding
+	 */
 	if (method == FC_METHOD_SVD)
 		from->svd_error = from->relative_error;
 	out->factorization = from;
@@ -589,7 +593,7 @@ candidate_options(const fc_operator *op, const fc_factorize_options *options,
 	return own;
 }
 
-/* Number of methods tried at a budget. */
+/* Maximum number of methods, or numbers of factors, tried at a budget. */
 #define MAX_CANDIDATES	5
 
 /*
@@ -712,7 +716,9 @@ try_candidate(const fc_factorize_work *w, const judged_rows *sample,
 	fc_arena_release(w->arena, used);
 }
 
-/* Returns true if the sum of squares is within the limit of the options. */
+/*
+ * Returns true if the SSE of the product is within the limit of the options.
+ */
 static bool
 close_enough(const fc_factorize_work *w, const tried_method *c)
 {

@@ -2,15 +2,16 @@
  * factorize.h - approximates an operator's centroids by a product with fewer
  * parameters.
  *
- * U are the centroids minus the offset, W their weights. If `centered`, the
- * offset is the weighted mean of the centroids; subtracting a constant from
- * rows and centroids changes no label. The methods are:
+ * U is the k x d matrix of the centroids minus the offset, and W is the
+ * diagonal matrix of their weights. If `centered` is set, the offset is the
+ * weighted mean of the centroids. Subtracting a constant from rows and
+ * centroids changes no label. The methods are:
  *     palm4msa      sparse factors, palm.h
  *     hierarchical  sparse factors from the hierarchical start, internal.h
  *     butterfly     sparse factors of fixed support, internal.h
  *     svd           two dense factors, internal.h
  *     prune         one sparse factor, internal.h
- *     auto          the cheapest that keeps the labels of a sample's rows
+ *     auto          the cheapest product that keeps the labels of sample rows
  */
 #ifndef FC_FACTOR_FACTORIZE_H
 #define FC_FACTOR_FACTORIZE_H
@@ -18,7 +19,7 @@
 #include "factor/palm.h"
 #include "numerics/weighted_rows.h"
 
-/* The best product within one budget, as judged by auto. */
+/* Measurements that auto makes of a product on rows of the sample. */
 typedef struct fc_factorize_trial
 {
 	fc_method	method;
@@ -43,10 +44,9 @@ typedef struct fc_factorize_trial
 } fc_factorize_trial;
 
 /*
- * Default number of factors of palm4msa, instead of log2(min(k, d)) (Giffon et
- * al. 2019): two factors are closer to the centroids with fewer values, and a
- * row passes through them in a third of the time (bench/factors.py,
- * bench/rows.py).
+ * Default number of factors of palm4msa. Giffon et al. (2019) use log2(min(k,
+ * d)). Two factors approximate the centroids better with fewer values, and
+ * multiply a row in a third of the time (bench/factors.py, bench/rows.py).
  */
 #define FC_PALM_FACTORS	((size_t) 2)
 
@@ -85,9 +85,10 @@ typedef struct fc_factorize_options
 } fc_factorize_options;
 
 /*
- * fc_factorize_published returns the options of palm4msa and hierarchical as
- * Giffon et al. print them, with sparsity 2: log2(min(k, d)) factors of the
- * centroids themselves, unweighted, 300 sweeps.
+ * fc_factorize_defaults returns the default options. fc_factorize_published
+ * returns the options of palm4msa and hierarchical as Giffon et al. print
+ * them, with sparsity 2: log2(min(k, d)) factors of the centroids themselves,
+ * unweighted, 300 sweeps.
  */
 fc_factorize_options fc_factorize_defaults(void);
 fc_factorize_options fc_factorize_published(void);
@@ -98,7 +99,7 @@ double		fc_factorize_operations(const fc_operator *op,
 
 /*
  * fc_factorize_min_budget returns the smallest budget that the method of the
- * options can meet: the values of rank 1 for svd, fc_min_budget for palm4msa
+ * options can meet: k + d values (rank 1) for svd, fc_min_budget for palm4msa
  * and hierarchical, otherwise 1. fc_min_budget returns the number of values of
  * `count` factors that keep one entry per row and one per column. If sparsity
  * is not 0, the factor with the longest side keeps `sparsity` entries per row
@@ -111,10 +112,10 @@ size_t		fc_min_budget(size_t k, size_t d, size_t count, size_t sparsity);
 /*
  * Factors an operator. *out receives factors, offset and half norms in the
  * arena, and shares the weights of op. out->factorization points to *from,
- * which receives the errors and, for auto, the agreement. The fit raises
- * weights below 1 % of their mean to that value. Otherwise, a centroid with
- * hardly any weight could be displaced at no cost and attract rows of other
- * clusters.
+ * which receives the errors and, for auto, the agreement (otherwise -1). The
+ * fit raises weights below 1 % of their mean to that value. Otherwise, a
+ * centroid with hardly any weight could be displaced at no cost and attract
+ * rows of other clusters.
  */
 void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 						 fc_arena *arena, fc_operator *out, fc_factorization *from);
@@ -122,20 +123,25 @@ void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 /*
  * Method auto chooses by measurement. It tries budgets of 1/16, 1/8, 1/4 and
  * 1/2 of k d. If a budget or a sparsity is given, it tries only this budget,
- * or the budget that the sparsity implies. At each budget it tries svd and
- * prune. If k d Q is small enough for Q factors, it also tries hierarchical
- * with Q factors, palm4msa with Q factors, and palm4msa with two factors of
- * equally many values. A trial takes at most FC_AUTO_SWEEPS sweeps.
+ * or the budget that the sparsity implies. At each budget, it tries svd and
+ * prune. Let Q be the number of factors in the options or, if they set none,
+ * its default. If k d Q is small enough, auto also tries hierarchical with Q
+ * factors, palm4msa with Q factors, and palm4msa with two factors that have
+ * about equally many values. A trial takes at most FC_AUTO_SWEEPS sweeps.
  *
- * The judged rows, at most FC_JUDGED_ROWS, are drawn at random from the
- * sample. On one half of them, the labels by each product are compared with
- * the labels by the dense operator, and the best product of a budget is
- * chosen. If the agreement of two products differs by at most FC_AUTO_TIE, the
- * one of lower cost is better; a sparse value costs as much as FC_SPARSE_COST
- * dense ones. The search ends at the first budget whose best product keeps
- * FC_AUTO_LABELS of these labels, and whose lower confidence bound on the
- * other half is not less than FC_AUTO_LABELS either. If there is no such
- * product, the operator stays dense, unless a budget or a sparsity was given.
+ * At most FC_JUDGED_ROWS rows are drawn at random from the sample. On one half
+ * of them, the labels by each product are compared with the labels by the
+ * dense operator, and the best product of a budget is chosen. A product within
+ * the limit sse_ratio is better than one above it; otherwise, the product with
+ * more equal labels is better. If the agreement of two products differs by at
+ * most FC_AUTO_TIE, the product of lower cost is better; a sparse value costs
+ * as much as FC_SPARSE_COST dense ones.
+ *
+ * The search ends at the first budget whose best product keeps FC_AUTO_LABELS
+ * of the labels on the first half of the rows, has a lower confidence bound of
+ * at least FC_AUTO_LABELS on the other half, is within the limit sse_ratio,
+ * and costs less than the dense operator. If there is no such product, the
+ * operator stays dense, unless a budget or a sparsity was given.
  */
 
 /*
@@ -164,26 +170,30 @@ void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 #define FC_AUTO_LABELS	0.98
 
 /*
- * Difference of agreement up to which the cheaper of two products is chosen. A
- * larger one saves values and loses labels. A guess.
+ * Difference of agreement up to which the cheaper of two products is chosen.
+ * With a larger difference, products have fewer values and keep fewer labels.
+ * A guess.
  */
 #define FC_AUTO_TIE	0.005
 
 /*
- * Maximum number of judged rows. With more rows, the agreement is more
- * certain, and each row costs k d multiply-adds per product. A guess.
+ * Maximum number of rows on which auto compares labels. With more rows, the
+ * agreement is estimated more exactly; each row costs k d multiply-adds per
+ * product. A guess.
  */
 #define FC_JUDGED_ROWS	((size_t) 8000)
 
 /*
- * Cost of a sparse value, in dense values. A larger one favours products of
- * dense factors (bench/factors.py, bench/tuned.py).
+ * Cost of a value of a sparse factor, relative to a value of a dense factor.
+ * With a larger cost, auto prefers products of dense factors
+ * (bench/factors.py, bench/tuned.py).
  */
 #define FC_SPARSE_COST	1.5
 
 /*
- * Stores the factors of a training product as floats; the scale is spread
- * evenly over the factors.
+ * Sets the factors of *out to copies, in floats, of the factors of a training
+ * product. lambda is distributed over the factors, so that all have the same
+ * norm.
  */
 void		fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);
 

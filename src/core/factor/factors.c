@@ -1,6 +1,6 @@
 /*
- * factors.c - a product of sparse factors in training: shapes, memory, start,
- * budgets; see palm.h
+ * factors.c - a product of sparse factors in training: shapes, memory, initial
+ * values, budgets; see palm.h
  */
 #include "factor/palm.h"
 

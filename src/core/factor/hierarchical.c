@@ -1,10 +1,10 @@
 /*
  * hierarchical.c - hierarchical palm4MSA; see internal.h.
  *
- * T is U or its transpose, with at least as many rows as columns; in the
- * published algorithm, it is U. T is approximated by the product `all` = S_1
- * .. S_i R_i. The residual R_i starts at zero; it is the last factor, so that
- * palm4MSA updates it first.
+ * T is U or U', whichever has at least as many rows as columns; the published
+ * algorithm always uses U. After i splits, `all` = S_1 .. S_i R_i approximates
+ * T. The residual R_i starts at zero; it is the last factor, so that palm4MSA
+ * updates it first.
  */
 #include "factor/internal.h"
 
@@ -34,7 +34,7 @@ typedef struct peeling
 	fc_target	whole;			/* T, the matrix to factor */
 	double	   *residual;		/* dense copy of the residual, which has no
 								 * more values than T */
-	fc_factors	all;
+	fc_factors	all;			/* S_1 .. S_i and the residual R_i */
 } peeling;
 
 /* Computes t (d x k) = u'. */

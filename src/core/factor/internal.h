@@ -27,15 +27,16 @@ typedef struct fc_omp
 	double	   *size;			/* n values: |rest_i| * root_i, by which the
 								 * next atom is chosen; 0 for atoms that
 								 * nearly depend on the chosen ones */
-	double	   *rows;			/* rows of the matrix K of omp.c, n values
-								 * each */
+	double	   *rows;			/* matrix K of omp.c: a row of n values for
+								 * each chosen atom */
 	double		noise;			/* greatest value of `size` that counts as
 								 * rounding error */
 	double	   *cholesky;		/* Cholesky factor of the chosen atoms' Gram
 								 * matrix, packed by rows */
 	double	   *value[2];		/* coefficients: [0] of the pursuit, [1] of
 								 * least squares on the old support */
-	uint32_t   *chosen[2];
+	uint32_t   *chosen[2];		/* indices of the atoms that value[0] and
+								 * value[1] belong to */
 } fc_omp;
 
 void		fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit);
@@ -54,13 +55,14 @@ typedef struct fc_line
 
 /*
  * Minimises s' G s - 2 s' b over sparse lines s of a factor, where G is the
- * Gram matrix of the atoms. The result is the best of three lines: that of
- * orthogonal matching pursuit with `entries` entries (more if the old line has
- * more), that of least squares on the entries of the old line, and the old
- * line. Atoms that nearly depend on the chosen ones are skipped, because their
- * coefficients would be large and cancel. Writes up to `capacity` entries,
- * sorted by column, and returns their number. n must be at most 2^20; a line
- * has at most 512 entries.
+ * Gram matrix of the atoms and b are their inner products with the target. The
+ * result is the best of three lines: the line of orthogonal matching pursuit
+ * with `entries` entries (more if the old line has more), the least-squares
+ * solution on the entries of the old line, and the old line itself. Atoms that
+ * nearly depend on the chosen ones are skipped, because their coefficients
+ * would be large and cancel. Writes up to `capacity` entries, sorted by
+ * column, and returns their number. n must be at most 2^20; a line has at most
+ * 512 entries.
  */
 size_t		fc_omp_line(fc_omp *pursuit, const double *b, size_t entries,
 						const fc_line *old, size_t capacity, uint32_t *column, double *value);
@@ -74,10 +76,11 @@ size_t		fc_omp_line(fc_omp *pursuit, const double *b, size_t entries,
 
 /*
  * Steps of the pursuit. fc_omp_begin starts without chosen atoms.
- * fc_omp_extend updates K, rest, left and size after `atom` was chosen as
- * number `count`, from 0; cholesky is its row of the Cholesky factor (count +
- * 1 values). fc_omp_best returns the index of the atom with the largest size,
- * or n if all sizes are 0.
+ * fc_omp_extend updates K (pursuit->rows), rest, left and size after `atom`
+ * was chosen; `count` is the number of atoms chosen before it, and cholesky is
+ * the atom's row of the Cholesky factor (count + 1 values). fc_omp_best
+ * returns the index of the atom with the largest size, or n if all sizes are
+ * 0.
  */
 void		fc_omp_begin(fc_omp *pursuit, const double *b);
 void		fc_omp_extend(fc_omp *pursuit, size_t atom, const double *cholesky,
@@ -93,10 +96,11 @@ typedef struct fc_palm_work
 	fc_arena   *arena;
 	size_t		k;
 	size_t		d;
-	size_t		panel;			/* number of values in one panel of y, h or
-								 * product */
+	/* number of values in one panel (see palm_simd.c) of y, h or product */
+	size_t		panel;
 	double		square;			/* ||W^(1/2) U||^2 */
-	double		margin;
+	double		margin;			/* factor on the Lipschitz constant, 1 or
+								 * more */
 	double	   *step;			/* D (see palm.c) as a dense matrix, used if
 								 * the constraint keeps too many entries for
 								 * lists */
@@ -121,7 +125,8 @@ typedef struct fc_palm_work
 	double	   *right[FC_MAX_FACTORS];	/* vector of the power iteration for
 										 * the factors right of S_q, one value
 										 * per column of S_q */
-	bool		power_warm;
+	bool		power_warm;		/* true after the first sweep: power iterations
+								 * continue from left and right */
 	fc_sparse	saved[FC_MAX_FACTORS];	/* factors before the current sweep */
 	double		saved_lambda;
 } fc_palm_work;
@@ -129,15 +134,16 @@ typedef struct fc_palm_work
 /*
  * ---- passes over tiles ----
  *
- * A pass handles columns (lines) first .. first + count - 1, count <=
- * FC_TILE_COLUMNS.
+ * Each function handles columns (or lines) first .. first + count - 1, where
+ * count <= FC_TILE_COLUMNS.
  */
 
 /*
  * Computes columns of D = S_q - (lambda / c) * L' W (lambda L S_q H - Y),
- * where L, H and Y are as in palm.c. Offers them to the lists, or stores them
- * in w->step if lists are not used. Also stores their values on the support of
- * S_q in w->stepped, and adds their contribution to <S_q, D> to *along.
+ * where L, H and Y are as in palm.c. Offers them to the lists of w->largest,
+ * or stores them in w->step if lists are not used. Also stores their values on
+ * the support of S_q in w->stepped, and adds their contribution to <S_q, D> to
+ * *along.
  */
 void		fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first,
 						 size_t count, double *along);
@@ -175,10 +181,12 @@ const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t coun
  * and so on. Each split is a palm4MSA of two factors; a palm4MSA of all
  * factors so far follows. The residual R_i starts at zero and keeps max(s,
  * max(k, d) / 2^i) entries of every row and column, where s is the sparsity of
- * the next factor. The first factor must have the longer side, so for d >= k
- * the work is done on U'. With options->published, it is done on U, and R_i
- * keeps shares 1 / 2^i of its rows and columns. Another refinement follows, in which alone the
- * weights are used; options->published leaves it out.
+ * the next factor. The first factor must have the longer side, so U' is
+ * factored if d >= k. In the end, palm4MSA refines all factors once more; only
+ * this step uses the weights.
+ *
+ * With options->published, U itself is factored, R_i keeps max(s, k / 2^i)
+ * entries of every column, and the last refinement is left out.
  *
  * factors: allocated by fc_factors_take; their entries are overwritten.
  */
@@ -190,19 +198,20 @@ void		fc_hierarchical(const fc_target *target, const fc_palm_options *options,
  * (Zheng, Riccietti & Gribonval 2021-24). U = S_1 M, where S_1 combines row i
  * with row i + k/2, and M is block-diagonal over two halves of the columns.
  * Each block is split in turn, until blocks are two rows high. A split
- * approximates pieces of two rows by rank 1, which has a closed form; all
- * splits take 2 k d log2 k operations. The factors have about 2 non-zeros per
- * row; the fit depends on the order of clusters and columns. For k > d the
- * work is done on U'. *factors receives log2(min(k, d)) factors, rounded up;
- * vectors between them have at most 2 min(k, d) values.
+ * replaces pieces of two rows by their best approximation of rank 1, which has
+ * a closed form. All splits take 2 k d log2 k operations. The factors have
+ * about 2 nonzeros per row. The fit depends on the order of clusters and
+ * columns. If k > d, U' is factored. *factors receives log2(min(k, d))
+ * factors, rounded up; vectors between them have at most 2 min(k, d) values.
  */
 void		fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors);
 
 /*
- * Computes U = left right, left k x rank, right rank x d with orthonormal
- * rows: the best approximation of that rank in the weighted norm (singular
- * vectors of W^(1/2) U to 1e-6). *relative is || W^(1/2) (U - left right) || /
- * || W^(1/2) U ||. rank <= d; ranks above min(k, d) gain nothing.
+ * Computes left (k x rank) and right (rank x d, orthonormal rows), whose
+ * product is the best approximation of U of that rank in the weighted norm.
+ * The singular vectors of W^(1/2) U are exact to 1e-6. rank <= d; ranks above
+ * min(k, d) gain nothing. Sets *relative to
+ *     || W^(1/2) (U - left right) || / || W^(1/2) U ||
  */
 void		fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 					   fc_arena *arena, float *left, float *right, double *relative);
@@ -222,8 +231,8 @@ double		fc_equal_svd(const fc_target *target, size_t values, uint64_t seed,
 						 fc_arena *arena);
 
 /*
- * Keeps the `budget` entries of U with the largest sqrt(weight) * |u| as one
- * factor (k x d).
+ * Sets *factors to one factor (k x d) that has the `budget` entries of U with
+ * the largest sqrt(weight) * |u|, and zeros elsewhere.
  */
 void		fc_prune(const fc_target *target, size_t budget, fc_arena *arena,
 					 fc_factors *factors);

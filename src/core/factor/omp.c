@@ -155,8 +155,8 @@ refit(fc_omp *p, const double *b, const fc_line *old, size_t capacity,
 }
 
 /*
- * Returns by how much the objective of the old line is below the objective of
- * an empty line, which is 0.
+ * Returns the decrease of the objective from an empty line, whose objective is
+ * 0, to the old line.
  */
 static double
 explained_by(const fc_omp *p, const double *b, const fc_line *old)

@@ -2,7 +2,8 @@
  * palm.c - palm4MSA with sparse algebra throughout.
  *
  * A sweep updates S_q for q = Q .. 1. Let L = S_1 .. S_(q-1) and R = S_(q+1)
- * .. S_Q; Y = U R' and H = R R' are extended by one factor after each update.
+ * .. S_Q. Y = U R' and H = R R' are extended by one factor after each update.
+ * P is the projection on the largest entries of rows and columns.
  *     X = L (S_q H)              k x columns of S_q, in tiles of columns
  *     G = L' W (lambda X - Y)
  *     S_q <- P(S_q - (lambda / c) G),
@@ -11,29 +12,30 @@
  * through the sparse factors of L, forward and back, in cache. A sweep costs
  * about Q^2 nonzeros(S_q) min(k, d) multiply-adds.
  *
- * Objective: let D = S_q - (lambda / c) * G. As c bounds the curvature,
- * replacing S_q by any S of unit norm with ||S - D|| <= ||S_q - D|| does not
- * raise the objective. P, the projection on the largest entries of rows and
- * columns, may violate this condition; the projection of D on the old support
- * always meets it. The objective is computed after every sweep, and a sweep
- * that raised it is undone. After the first such sweep, the old support is
- * used wherever P violates the condition. After each further one c is doubled,
- * because the norms in it are estimates.
+ * A simple condition ensures that the objective does not rise. Let D = S_q -
+ * (lambda / c) * G. As c bounds the curvature, replacing S_q by any S of unit
+ * norm with ||S - D|| <= ||S_q - D|| does not raise the objective. P may
+ * violate this condition; the projection of D on the old support always meets
+ * it. The objective is computed after every sweep, and a sweep that raised it
+ * is undone. After the first such sweep, the old support is used wherever P
+ * violates the condition. After each further such sweep, c is doubled, because
+ * the norms in it are estimates.
  *
- * Norms, by power iteration: ||W^(1/2) L||_2^2 = lambda_max(L' W L) and
- * ||R||_2^2 = lambda_max(R R'). An iteration multiplies only a vector by
+ * The norms come from power iterations: ||W^(1/2) L||_2^2 = lambda_max(L' W L)
+ * and ||R||_2^2 = lambda_max(R R'). An iteration multiplies only a vector by
  * sparse factors. It starts from the vector with which it ended in the last
  * sweep.
  *
- * The first and last factor are solved line by line: with everything else
- * fixed, the columns of S_Q (R = I) are separate problems with one Gram
- * matrix,
+ * The first factor is solved row by row, the last factor column by column;
+ * both are called lines. With the other factors fixed, the columns s of S_Q (R
+ * = I) are separate problems with one Gram matrix. For a column u of U,
  *     min_s || W^(1/2) (u - L s) ||^2 = .. - 2 s' b + s' G s,
- *     G = L' W L, b = L' W u,
- * and so are the rows of S_1 (L = I), with G = R R', b = R u. Each line takes
- * the better of orthogonal matching pursuit (omp.c) and least squares on its
- * old support, so that the objective does not rise. Gradient steps change a
- * support slowly; pursuit replaces it in one step.
+ *     G = L' W L, b = L' W u.
+ * The rows of S_1 (L = I) are such problems with G = R R' and b = R u, where u
+ * is a row of U. Each line becomes the best of orthogonal matching pursuit
+ * (omp.c), least squares on its old support, and the old line, so that the
+ * objective does not rise. Gradient steps change a support slowly; pursuit
+ * replaces it in one step.
  */
 #include "factor/internal.h"
 
@@ -47,7 +49,7 @@
 
 /*
  * Maximum of the factor on the Lipschitz constant. The sweeps end if the
- * objective still rises beyond it. A guess.
+ * objective still rises with this factor. A guess.
  */
 #define MAX_STEP_MARGIN	1024.0
 
@@ -68,9 +70,9 @@
 #define POWER_TOLERANCE	1e-4
 
 /*
- * Maximum number of entries per row and per column of a factor for pursuit,
- * which comes closer to the target than gradient steps, but takes time cubic
- * in this number. A guess.
+ * Maximum number of entries per line (row of the first factor, column of the
+ * last one) for pursuit. Pursuit comes closer to the target than gradient
+ * steps, but takes time cubic in this number. A guess.
  */
 #define MAX_PURSUED_ENTRIES	64
 
@@ -378,8 +380,9 @@ update_factor(fc_palm_work *w, size_t q, bool monotone)
 /* ---- the ends, line by line ---- */
 
 /*
- * Returns the number of entries that a line may have: its own limit, plus an
- * equal share of the entries that the limit of the other direction may add.
+ * Returns the maximum number of entries of a line: a row of the first factor
+ * or a column of the last one. It is the line's own limit, plus the mean
+ * number of entries per line that the limit of the other direction can add.
  */
 static size_t
 entries_of(const fc_factors *factors, size_t q)
@@ -562,8 +565,8 @@ start(fc_palm_work *w, const fc_palm_options *options)
 
 /*
  * Runs the sweeps. Unless options->published, a sweep that raises the
- * objective is undone. In later sweeps, no update of a factor may raise it; if
- * it still rises, the steps become smaller.
+ * objective is undone. After such a sweep, no update of a factor may raise the
+ * objective. If it rises all the same, the steps become smaller.
  */
 static void
 improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)

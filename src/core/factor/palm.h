@@ -4,11 +4,13 @@
  *     min || W^(1/2) (U - lambda S_1 S_2 .. S_Q) ||_F^2,
  *     S_q in E_q (sparse, unit Frobenius norm)
  *
- * by proximal alternating linearised minimisation: a projected gradient step
- * for one factor after the other, S_Q first (Le Magoarou & Gribonval 2016;
- * Giffon et al. 2019, Alg. 2). With pursuit, the steps for S_1 and S_Q are
- * replaced by better ones. In QK-means, the weights are the sizes of the
- * clusters, and W^(1/2) is the fixed factor S_0 of Giffon et al.
+ * U is k x d, and W is the diagonal matrix of the weights of its k rows. The
+ * method is proximal alternating linearised minimisation: a projected gradient
+ * step for one factor after the other, S_Q first (Le Magoarou & Gribonval
+ * 2016; Giffon et al. 2019, Alg. 2). With options->pursuit, matching pursuit
+ * replaces the steps for S_1 and S_Q and lowers the objective more. In
+ * QK-means, the weights are the sizes of the clusters, and W^(1/2) is the
+ * fixed factor S_0 of Giffon et al.
  */
 #ifndef FC_FACTOR_PALM_H
 #define FC_FACTOR_PALM_H
@@ -18,12 +20,12 @@
 /* ---- sparse matrices (sparse.c) ---- */
 
 /*
- * Sparse matrices in double, for training factors.
+ * Sparse matrices of doubles, for factors in training.
  *
- * Rows are compressed, and the support changes in place up to a fixed
- * capacity. A matrix can be multiplied by a vector or by a tile. A tile holds
- * FC_TILE_COLUMNS columns, so that it stays in cache; it is stored as rows x
- * FC_TILE_COLUMNS without gaps, and unused columns are zero.
+ * The rows are compressed (CSR), and the support changes in place up to a
+ * fixed capacity. A matrix can be multiplied by a vector or by a tile. A tile
+ * holds FC_TILE_COLUMNS columns, so that it stays in cache; it is stored as
+ * rows x FC_TILE_COLUMNS without gaps, and unused columns are zero.
  */
 #define FC_TILE_COLUMNS		32
 
@@ -35,7 +37,8 @@ typedef struct fc_sparse
 	size_t		capacity;		/* number of entries allocated */
 	uint32_t   *row_start;		/* rows + 1 values: index in column and value
 								 * where each row starts */
-	uint32_t   *column;			/* ascending within a row */
+	uint32_t   *column;			/* column of each entry, ascending within a
+								 * row */
 	double	   *value;
 } fc_sparse;
 
@@ -110,8 +113,8 @@ void		fc_tile_to_rows(const double *tile, size_t columns, size_t count,
 
 /*
  * The constraint on a sparse factor ("splincol"): only the largest entries of
- * every row and of every column are kept, and the Frobenius norm is 1. A
- * separate lambda holds the scale.
+ * every row and of every column are kept, and the Frobenius norm is 1. The
+ * scale of the product is in lambda of fc_factors.
  */
 typedef struct fc_constraint
 {
@@ -125,11 +128,12 @@ size_t		fc_constraint_capacity(const fc_constraint *constraint, size_t rows,
 								   size_t columns);
 
 /*
- * fc_constraint_project stores in a the entries of a dense matrix of the same
- * shape that the constraint selects. fc_largest_of_all stores the `total`
- * largest entries of the matrix. Ties go to the lowest column in a row, the
- * lowest row in a column, and the lowest index in the whole matrix. Zeros are
- * not stored.
+ * fc_constraint_project sets the sparse matrix a to the entries of `dense`
+ * that the constraint keeps: the largest of every row and the largest of every
+ * column. fc_largest_of_all sets it to the `total` largest entries of the
+ * whole matrix. Both matrices have the same shape. Ties go to the lowest
+ * column in a row, the lowest row in a column, and the lowest index in the
+ * whole matrix. Zeros are not stored.
  */
 void		fc_constraint_project(const fc_constraint *constraint, const double *dense,
 								  fc_arena *arena, fc_sparse *a);
@@ -139,7 +143,8 @@ void		fc_largest_of_all(const double *dense, size_t total, fc_arena *arena,
 /*
  * ---- the projection of a matrix that is not stored ----
  *
- * The matrix is computed once, tile by tile. A tile holds all rows of up to
+ * The matrix is computed once, tile by tile, and lists keep the largest
+ * entries of every row and column. A tile holds all rows of up to
  * FC_TILE_COLUMNS columns.
  */
 
@@ -152,7 +157,8 @@ void		fc_largest_of_all(const double *dense, size_t total, fc_arena *arena,
 typedef struct fc_entry
 {
 	double		value;
-	uint32_t	place;
+	uint32_t	place;			/* column of an entry of a row's list, row of
+								 * an entry of a column's list */
 } fc_entry;
 
 typedef struct fc_largest
@@ -238,7 +244,8 @@ void		fc_factors_start(fc_factors *factors);
  * Moves the ones of S_1 from its first rows to the rows with the largest
  * `length`, if S_1 has more rows than columns. `length` has k values, not
  * negative, and is overwritten. The product then starts from these rows of U,
- * because the first rows of U may all be zero, like the corners of images.
+ * because its first rows may all be zero: if U is transposed, they can be the
+ * pixels in a corner of images.
  */
 void		fc_factors_start_rows(fc_factors *factors, double *length);
 size_t		fc_factors_nonzeros(const fc_factors *factors);
@@ -275,12 +282,13 @@ void		fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity,
 								double budget, fc_constraint *constraint);
 
 /*
- * Sets the constraints of Giffon et al., from which the numbers of values that
- * they print follow. In a square factor, every row and every column keeps s =
- * `sparsity` entries. In the rectangular factor (a x b, a < b), every line of
- * a entries keeps s, and every line of b entries keeps s b / a. The last
- * factor, which is the last residual of the hierarchical algorithm, has s =
- * max(sparsity, min(k, d) / 2^(count - 1)).
+ * Sets the constraints of Giffon et al., with which their published numbers of
+ * values agree. In a square factor, every row and every column keeps s =
+ * `sparsity` entries. In the rectangular factor (shorter side a, longer side
+ * b), every row or column of length a keeps s entries, and every row or column
+ * of length b keeps s b / a. The last factor, which is the last residual of
+ * the hierarchical algorithm, has s = max(sparsity, min(k, d) / 2^(count -
+ * 1)).
  */
 void		fc_published_constraints(size_t k, size_t d, size_t count,
 									 size_t sparsity, fc_constraint *constraint);
@@ -294,8 +302,8 @@ size_t		fc_factors_longest(const fc_factors *factors);
 /* ---- palm4MSA (palm.c) ---- */
 
 /*
- * The matrix U to factor, k x d, row-major without gaps; weight (k, not
- * negative), or NULL if all are 1.
+ * The matrix U to factor, k x d, row-major without gaps. `weight` has the
+ * weights of the k rows, not negative; NULL means weights of 1.
  */
 typedef struct fc_target
 {
@@ -332,8 +340,8 @@ typedef struct fc_palm_options
 	uint64_t	seed;			/* seed of the power iterations' first vectors */
 
 	/*
-	 * called after each sweep, or NULL; objective is relative, || U - V ||^2
-	 * / || U ||^2 (weighted)
+	 * called after each sweep, or NULL; objective is the relative objective
+	 * (fc_palm_result)
 	 */
 	void		(*progress) (void *ctx, int sweep, double objective, size_t nonzeros);
 	void	   *progress_ctx;
@@ -341,7 +349,8 @@ typedef struct fc_palm_options
 
 typedef struct fc_palm_result
 {
-	double		objective;		/* || W^(1/2) (U - V) ||_F^2 */
+	double		objective;		/* || W^(1/2) (U - V) ||_F^2, where V is the
+								 * product */
 	double		relative;		/* objective / || W^(1/2) U ||_F^2; 0 if U is
 								 * 0 */
 	int			sweeps;
@@ -351,9 +360,10 @@ typedef struct fc_palm_result
 fc_palm_options fc_palm_defaults(void);
 
 /*
- * Improves the factors in sweeps. From the second sweep on, the objective does
- * not rise; if options->warm, from the first sweep on; if options->published,
- * it may rise. U and the weights must be finite.
+ * Improves the factors in sweeps. The objective does not rise from the second
+ * sweep on, nor in the first one if options->warm is set. If
+ * options->published is set, it may rise in any sweep. U and the weights must
+ * be finite. Sets *result.
  */
 void		fc_palm(const fc_target *target, const fc_palm_options *options,
 					fc_arena *arena, fc_factors *factors, fc_palm_result *result);

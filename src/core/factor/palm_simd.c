@@ -2,12 +2,13 @@
  * palm_simd.c - the passes of palm4MSA over its dense matrices, and the search
  * of matching pursuit.
  *
- * A tile is rows x FC_TILE_COLUMNS. A matrix is stored as panels: tiles of
- * consecutive columns one behind the other, w->panel values apart, so that the
- * operands of a sparse matrix are contiguous:
+ * The dense matrices are stored as panels. A panel is a tile (rows x
+ * FC_TILE_COLUMNS, row by row) with the next columns of the matrix; panels
+ * start w->panel values apart. The rows that a sparse matrix multiplies are
+ * thus contiguous.
  *     y: R U' (inner x k), the transpose of Y;
  *     h: H = R R';
- *     product: S_q H.
+ *     product: S_q H or S_q R U'.
  */
 #include "factor/internal.h"
 
@@ -202,8 +203,9 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
  * ---- the largest entries ----
  *
  * Few values enter a list. A whole row of the tile is therefore first compared
- * with the smallest entries of its lists. Its values are examined one by one
- * only if at least one of them exceeds such an entry.
+ * with the smallest entries of the lists of this row and of the columns. Its
+ * values are examined one by one only if at least one of them exceeds one of
+ * these entries.
  */
 
 /*
@@ -414,7 +416,10 @@ fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count)
 /* Number of lanes in the search for the greatest correlation. */
 #define PURSUED_LANES	8
 
-/* Rounding of a correlation, relative to the best one at the start. */
+/*
+ * Rounding error of a correlation, relative to the greatest correlation at the
+ * start.
+ */
 #define CORRELATION_NOISE	1e-12
 
 FC_CLONES

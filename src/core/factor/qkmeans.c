@@ -12,8 +12,8 @@
 #define START_TOLERANCE_FACTOR	0.1
 
 /*
- * Memory that a value of a factor takes in palm4MSA and in two copies of the
- * factors, in bytes, for the memory budget.
+ * Bytes of memory per value of a factor in palm4MSA and in two copies of the
+ * factors, for fc_qkmeans_worksize.
  */
 #define VALUE_BYTES	128
 
@@ -57,10 +57,10 @@ typedef struct qkmeans_work
 	double	   *mean;			/* k x d: means of the clusters, minus the
 								 * offset */
 	double	   *weight;			/* k: weights of the clusters */
-	double	   *moved_mean;		/* k x d: means after the farthest rows were
-								 * moved to the empty clusters; moved_weight
-								 * has the weights of these clusters */
-	double	   *moved_weight;
+	double	   *moved_mean;		/* k x d: means after empty clusters were
+								 * filled or large clusters were split */
+	double	   *moved_weight;	/* k: weights of the clusters with these
+								 * means */
 	fc_scratch	scratch;
 	float	   *half_norms;
 	float	   *rows;			/* k x d: rows of the product */
@@ -303,8 +303,9 @@ measure_step(qkmeans_work *w)
 }
 
 /*
- * Moves a row to empty cluster j. Returns the decrease of the SSE around the
- * means, or 0 if the row's own cluster has no other rows.
+ * Moves row x to the empty cluster j: updates moved_mean and moved_weight.
+ * Returns the decrease of the SSE around the means, or 0 if the row's own
+ * cluster has no other rows.
  */
 static double
 move_row(qkmeans_work *w, const double *x, size_t j)
@@ -330,8 +331,8 @@ move_row(qkmeans_work *w, const double *x, size_t j)
 }
 
 /*
- * Moves the farthest rows into the empty clusters, and recomputes means and
- * weights. Returns the decrease of the SSE around the means.
+ * Moves the farthest rows into the empty clusters, and computes moved_mean and
+ * moved_weight. Returns the decrease of the SSE around the means.
  */
 static double
 fill_empty(qkmeans_work *w)
@@ -383,9 +384,9 @@ fc_split_worksize(size_t n, size_t k, size_t d)
 }
 
 /*
- * Copies the rows of the sample in cluster j to x, as floats relative to the
- * offset and divided by *scale, their greatest coordinate. Returns their
- * number.
+ * Copies the sample rows of cluster j to x, as floats: relative to the offset
+ * and divided by *scale, which is set to the greatest magnitude among their
+ * values. Returns the number of these rows.
  */
 static size_t
 rows_of_cluster(const qkmeans_work *w, const size_t *label, size_t j, float *x,
@@ -418,9 +419,10 @@ rows_of_cluster(const qkmeans_work *w, const size_t *label, size_t j, float *x,
 }
 
 /*
- * Splits cluster j into `parts` by k-means of its n sample rows. Its weight is
- * divided like these rows. The other parts take the places of clusters with
- * one row or none, from *free on.
+ * Splits cluster j into `parts` by k-means of its n sample rows (x, divided by
+ * scale). Divides the weight of the cluster in the proportions of these rows.
+ * The first part keeps index j. Each other part replaces the next cluster with
+ * at most one row, from *free on, which is advanced.
  */
 static void
 split_cluster(qkmeans_work *w, size_t j, size_t parts, const float *x,
@@ -449,8 +451,9 @@ split_cluster(qkmeans_work *w, size_t j, size_t parts, const float *x,
 }
 
 /*
- * Gives the places of clusters with one row or none to parts of the largest
- * clusters, as many as their rows allow: computes moved_mean and moved_weight.
+ * Replaces `places` clusters that have at most one row by parts of the largest
+ * clusters, or fewer if the sample has too few rows of large clusters.
+ * Computes moved_mean and moved_weight.
  */
 static void
 split_clusters(qkmeans_work *w, size_t places)
@@ -555,7 +558,10 @@ train(qkmeans_work *w, const double *mean, const double *weight)
 	return result.objective;
 }
 
-/* Factors the means of the split clusters, from the start of palm4MSA. */
+/*
+ * Factors the means of the split clusters. palm4MSA starts from its initial
+ * factors, not from the current ones.
+ */
 static void
 train_split(qkmeans_work *w)
 {
@@ -575,8 +581,8 @@ train_split(qkmeans_work *w)
 }
 
 /*
- * Replaces collapsed clusters by parts of large ones, and scans the rows. Takes
- * this back if the objective rose.
+ * Replaces clusters with at most one row by parts of large clusters, and scans
+ * the rows. Restores the previous factors and clusters if the objective rose.
  */
 static void
 split_collapsed(qkmeans_work *w, size_t places, fc_mark used, fc_operator *out)
@@ -811,8 +817,10 @@ set_dense(size_t k, size_t d, fc_qkmeans_options *options)
 }
 
 /*
- * Sets sparsity s. Returns false if it needs too much memory or time, or saves
- * nothing compared with the unfactored centroids.
+ * Sets the options of a trial with sparsity s, and with two factors if `two`
+ * is set. Returns false if s is above MAX_SPARSITY, if the trial needs too
+ * much memory or time, or if the product has no fewer values than the
+ * unfactored centroids.
  */
 static bool
 set_sparsity(size_t k, size_t d, int s, bool two, const fc_trials *trials,
@@ -842,7 +850,7 @@ typedef struct findings
 								 * SSE of the start */
 	fc_qkmeans_options sparsest;	/* sparsest product whose labels are
 									 * equally good */
-	bool		same_labels;
+	bool		same_labels;	/* true if `sparsest` is set */
 } findings;
 
 static void

@@ -20,14 +20,15 @@
 #include "factor/factorize.h"
 
 /*
- * Clusters without rows and with one row at most (weights of op), and whether
- * they show a collapse: more than a quarter of the clusters have one row or
- * none, though there are 4 rows or more per cluster.
+ * Numbers of small clusters, from the cluster weights. Clusters have collapsed
+ * if more than a quarter of them have one row or none, although there are at
+ * least 4 rows per cluster on average.
  */
 typedef struct fc_small_clusters
 {
-	size_t		empty;
-	size_t		single;
+	size_t		empty;			/* number of clusters without rows */
+	size_t		single;			/* number of other clusters with a weight of at
+								 * most 1, a single row */
 	double		largest;		/* share of the rows in the largest cluster */
 	bool		collapsed;
 }			fc_small_clusters;
@@ -52,8 +53,8 @@ typedef struct fc_row_source
 						 double *means);
 
 	/*
-	 * rows (sample_rows x d, centred at about the offset) by which large
-	 * clusters are split; sample_rows is 0 if they are never split
+	 * rows (sample_rows x d) with which large clusters are split, whose mean
+	 * is close to the offset; sample_rows is 0 if clusters are never split
 	 */
 	const double *sample;
 	size_t		sample_rows;
@@ -79,8 +80,8 @@ typedef struct fc_qkmeans_step
 } fc_qkmeans_step;
 
 /*
- * Maximum k d for which AUTO tries the hierarchical start, which costs up to a
- * hundred times more. A guess.
+ * Maximum k d for which AUTO also tries the hierarchical start, which costs up
+ * to a hundred times as much as plain palm4MSA. A guess.
  */
 #define FC_QKMEANS_HIERARCHICAL	((size_t) 1 << 18)
 
@@ -109,15 +110,16 @@ typedef struct fc_qkmeans_options
 								 * factors the initial centroids; default 50 */
 	fc_palm_options palm;		/* options of palm4MSA in an iteration;
 								 * default 10 sweeps, tolerance 1e-2 */
-	/* called after each scan of op, or NULL */
+	/* called after each iteration with its operator, or NULL */
 	void		(*log) (void *ctx, const fc_qkmeans_step *step, const fc_operator *op);
 	void	   *log_ctx;
 } fc_qkmeans_options;
 
 /*
- * fc_qkmeans_published returns the options of Giffon et al. with sparsity 2:
- * log2(min(k, d)) factors, the hierarchical start, and palm4MSA as printed
- * with 300 sweeps and tolerance 1e-6. Empty clusters then stay empty.
+ * fc_qkmeans_defaults returns the default options. fc_qkmeans_published
+ * returns the options of Giffon et al. with sparsity 2: log2(min(k, d))
+ * factors, the hierarchical start, and palm4MSA as printed with 300 sweeps and
+ * tolerance 1e-6. Empty clusters then stay empty.
  */
 fc_qkmeans_options fc_qkmeans_defaults(void);
 fc_qkmeans_options fc_qkmeans_published(void);
@@ -142,12 +144,13 @@ size_t		fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *option
  * Runs QK-means. start has k x d centroids; offset (d values) becomes the
  * operator's offset. *out points into the arena; its weights are the sizes of
  * the clusters. *from receives the errors of the operator, relative to the
- * means of its clusters. An empty cluster receives one of the farthest rows
- * that the source finds, unless this raises the objective. Where one centroid
- * attracts the rows of most others, so that more than a quarter of the
- * clusters have one row or none, these are replaced: k-means splits the large
- * clusters of the sample, and the product of the new means is kept if its
- * objective is not above the present one.
+ * means of its clusters.
+ *
+ * An empty cluster receives one of the farthest rows that the source finds,
+ * unless this raises the objective. If the clusters have collapsed
+ * (fc_small_clusters), clusters with one row or none are replaced: k-means
+ * splits the large clusters of the source's sample. The product of the new
+ * means is kept if its objective is not above the present one.
  */
 void		fc_qkmeans(const double *start, const double *offset, size_t k, size_t d,
 					   const fc_row_source *source, const fc_qkmeans_options *options,
@@ -164,10 +167,10 @@ void		fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t
 /* ---- the number of values, chosen by trials on a sample ---- */
 
 /*
- * A product of few sparse factors can be close to smooth or repeated
- * centroids, but not to random ones, and only a trial tests it. The start is
- * therefore factored with increasing sparsity, and each product is compared
- * with the unfactored start on the sample.
+ * A product of few sparse factors can approximate smooth or repetitive
+ * centroids closely, but not random ones, and only a trial shows how closely.
+ * The start is therefore factored with increasing sparsity, and each product
+ * is compared with the unfactored start on the sample.
  */
 
 /* Sums of squares of an operator over the rows of a sample. */
@@ -257,14 +260,15 @@ typedef struct fc_trials
  *
  * Trials factor the start with sparsity s = 2, 3, 4, 6, 9, 13 .. They end at
  * the first close product, whose SSE on the sample is at most
- * FC_CLOSE_SSE_RATIO times the SSE of the start. They also end when the
- * product would have k d values or more, or when a sweep would need more than
- * FC_TRIAL_WORK multiplications.
+ * FC_CLOSE_SSE_RATIO times the SSE of the start. They also end when s would
+ * exceed 24, when the product would have k d values or more, when a sweep
+ * would need more than FC_TRIAL_WORK multiplications, or when memory would
+ * exceed trials->max_bytes.
  *
- * If options->factors is 0, products have two factors, because more factors
- * with as many values were measured to be farther from the start. s is the
- * sparsity of the longer factor, and the other factor has as many values. The
- * result is the first of these that exists:
+ * If options->factors is 0, products have two factors, because products of
+ * more factors with equally many values were measured to be farther from the
+ * start. s is the sparsity of the longer factor, and the other factor has as
+ * many values. The result is the first of these that exists:
  *     the close product;
  *     if k d >= FC_LARGE_CENTROIDS, the product with the lowest SSE, provided
  *         that it is at most FC_NEAR_SSE_RATIO times the SSE of the start;

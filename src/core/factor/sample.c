@@ -1,6 +1,6 @@
 /*
- * sample.c - rows in memory for QK-means: the start, and its scans; see
- * sample.h
+ * sample.c - rows in memory for QK-means: computes the initial centroids, and
+ * scans the rows; see sample.h
  */
 #include "factor/sample.h"
 

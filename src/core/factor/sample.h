@@ -18,7 +18,8 @@ typedef enum fc_start_kind
 typedef struct fc_start_options
 {
 	fc_start_kind kind;
-	const double *given;		/* k x d; NULL unless kind is FC_START_GIVEN */
+	const double *given;		/* k x d centroids; NULL unless kind is
+								 * FC_START_GIVEN */
 	uint64_t	seed;
 } fc_start_options;
 
@@ -32,24 +33,26 @@ typedef struct fc_start_options
 #define FC_SAMPLE_PER_K	20
 
 /*
- * Returns how many of n sampled rows measure the error of the start and of
- * products that replace it.
+ * Returns the number of rows, of n sample rows, on which the errors of the
+ * start and of its products are measured.
  */
 size_t		fc_measured_rows(size_t n, size_t k);
 
 /*
  * Computes the initial centroids `start` (k x d) from a sample (n x d). Orders
- * the sample by fc_order_rows, which sets *ordering; its mean becomes the
- * offset. Copies fc_measured_rows rows, at even intervals of this order, to
- * `measured`. Returns FC_EFAR if fc_order_rows does.
+ * the sample by fc_order_rows, which sets *ordering; ordering->mean serves as
+ * the offset of the operator. Copies fc_measured_rows(n, k) rows, at even
+ * intervals of this order, to `measured`. Returns FC_EFAR if fc_order_rows
+ * does.
  */
 fc_status	fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k,
 							 const fc_start_options *options, fc_arena *arena,
 							 fc_ordering *ordering, double *start, double *measured);
 
 /*
- * Runs k-means with k-means++ starts on n centred rows of d floats, within the
- * time of a start: computes k x d centroids and the weights of their clusters.
+ * Runs k-means with k-means++ starts on n centred rows of d floats. The number
+ * of starts and steps falls with n k d, which bounds the time (sample.c).
+ * Computes k x d centroids and the weights of their clusters.
  */
 void		fc_cluster_sample(const float *x, size_t n, size_t d, size_t k,
 							  uint64_t seed, fc_arena *arena, double *centroids,
@@ -76,7 +79,8 @@ fc_status	fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_aren
 /*
  * Finds the `count` rows farthest from their centroids, farthest first; ties
  * go by a hash of their values, so that the order of x does not matter. Sets
- * *found to the number of rows found.
+ * *found to the number of rows found. Returns FC_EFORMAT if the factors are
+ * too large for floats.
  */
 fc_status	fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count,
 							 fc_arena *arena, double *rows, size_t *found);

@@ -1,6 +1,9 @@
 /*
  * internal.h - declarations shared by the files of rkhs: the error of a
- * projection (projection_error.c)
+ * projection (projection_error.c).
+ *
+ * K is the kernel matrix, `scale` the factor of its values (fc_kernel_rows),
+ * and Y the coordinates of an embedding (projection.h).
  */
 #ifndef FC_RKHS_INTERNAL_H
 #define FC_RKHS_INTERNAL_H
@@ -32,7 +35,7 @@ fc_mean_variance(const fc_mean *m)
 	return m->squares / (m->count * (m->count - 1.0));
 }
 
-/* Estimate of ||K - Y Y'||^2 / scale^2. */
+/* Sum of squared errors: ||K - Y Y'||^2 / scale^2, or an estimate of it. */
 typedef struct error_sum
 {
 	double		total;
@@ -50,18 +53,24 @@ typedef struct error_bounds
 double		fc_coordinates_dot(const float *x, const float *y, size_t rank);
 
 /*
- * Sets bounds of the squared error from the eigenvalues of the result, the sum
- * of the squares of the other eigenvalues of the approximation, and ||K||^2;
- * the last two are divided by scale^2.
+ * Sets the lower and upper bound on the squared relative error. `rest` is the
+ * sum of the squares of the approximation's eigenvalues that the result leaves
+ * out, and `square` is ||K||^2; both are divided by scale^2.
  */
 void		fc_bound_error(const fc_embedding *result, double scale, double rest,
 						   double square, error_bounds *bounds);
 
-/* Sets the error of the result and its deviation. */
+/*
+ * Sets relative_error and error_deviation of *result, from a sum of squared
+ * errors, from `square` = ||K||^2 / scale^2, and from the bounds.
+ */
 void		fc_report_error(const error_sum *sum, double square,
 							const error_bounds *bounds, fc_embedding *result);
 
-/* Measures the error of Y on the rows, and reports it. */
+/*
+ * Compares K with Y Y' on pairs of rows, and sets relative_error and
+ * error_deviation of *result. `square` is ||K||^2 / scale^2.
+ */
 void		fc_measure_error(const fc_kernel_rows *rows, uint64_t seed, double square,
 							 const error_bounds *bounds, fc_arena *arena,
 							 fc_embedding *result);

@@ -10,7 +10,8 @@
 
 /*
  * Value of ||x'||^2 beyond which rounding to float changes an exponent by more
- * than 1e-4. A larger one is faster and less exact.
+ * than 1e-4. With a larger one, more rows are stored as floats, which is
+ * faster and less exact.
  */
 #define FLOAT_SQUARE_LIMIT	512.0
 

@@ -1,14 +1,15 @@
 /*
- * kernel.h - positive semidefinite kernels and blocks of their values.
+ * kernel.h - positive semidefinite kernels kappa(x, y) and blocks of their
+ * values.
  *
  *     linear        <x, y>
- *     cosine        <x, y> / (||x|| ||y||), 0 where a row is 0
+ *     cosine        <x, y> / (||x|| ||y||), 0 if x or y is 0
  *     polynomial    (gamma <x, y> + coef0)^degree
  *     rbf           exp(-gamma ||x - y||^2)
- *     precomputed   no function of rows: the matrix itself arrives row by row
+ *     precomputed   no function of rows: the caller passes the matrix row by row
  *
- * Rows are prepared once, so that a value is one of two expressions of a
- * plain dot product:
+ * Rows are prepared once, so that a value is one of two expressions of a plain
+ * dot product:
  *     (<x', y'> + c')^degree <= 1   or
  *     exp(<x', y'> - ||x'||^2 / 2 - ||y'||^2 / 2)
  * where x' and c' include gamma, the greatest kappa(x, x) and, for rbf, the
@@ -88,8 +89,8 @@ typedef struct fc_kernel_rows
 } fc_kernel_rows;
 
 /*
- * Range of the greatest kappa(x, x) of the rows. Embeddings are in single
- * precision.
+ * Range that the greatest kappa(x, x) of the rows must be in, because
+ * embeddings are in single precision.
  */
 #define FC_KERNEL_SMALLEST		1e-70
 #define FC_KERNEL_GREATEST	1e70
@@ -143,9 +144,9 @@ double		fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i);
 
 /*
  * Sets w (n x c) = K o / scale for o (n x c, small integers), and *square =
- * ||K / scale||_F^2. K is computed in square blocks, each of which serves
- * for both sides of the diagonal; interrupts are checked once per block.
- * Blocks and their products are float, sums double.
+ * ||K / scale||_F^2. K is computed in square blocks, and each block is used on
+ * both sides of the diagonal. Interrupts are checked once per block. Blocks
+ * and their products are float, sums double.
  */
 void		fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 							   fc_arena *arena, double *w, double *square);

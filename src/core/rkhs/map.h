@@ -8,13 +8,15 @@
  * x or y is a landmark and all eigenpairs are used. U consists of the k rows
  * of the operator's product plus its offset.
  *
- * kappa(U, x) needs U x (for rbf the distances, from V (x - offset)), which is
- * computed through the operator's factors, and norms. For a plain codebook
- * this is computed in double precision, and eigenvalues below 1e-12 L_1 are
- * dropped. Factors work in single precision, whose rounding errors a small
- * eigenvalue would magnify, so that eigenvalues below 1e-8 L_1 are dropped.
- * With that floor, the values of rbf (at most 1) and L_r^-1/2 V_r' of a
- * factored operator can be in single precision, too, without loss of accuracy.
+ * kappa(U, x) follows from U x and norms. For rbf, it follows from the
+ * distances of x to the landmarks, which need the products of x - offset with
+ * the landmarks minus the offset. These products are computed through the
+ * operator's factors. For a plain codebook they are in double precision, and
+ * eigenvalues below 1e-12 L_1 are dropped. Several factors work in single
+ * precision. A small eigenvalue would magnify their rounding errors, so
+ * eigenvalues below 1e-8 L_1 are dropped. With that floor, the values of rbf
+ * (at most 1) and L_r^-1/2 V_r' of a factored operator can be in single
+ * precision, too, without loss of accuracy.
  *
  * Layout of the value (native byte order, padding zero):
  *     fc_kernel_map_header, double norms[k] (||u_j||^2), double t[rank * k],
@@ -126,10 +128,10 @@ void		fc_kernel_map_features(const fc_kernel_map *map, const double *x,
  * is used. Clusters are clear if the mean squared distance of y from the
  * centroids is below FC_SPECTRAL_CLEAR (about 1 - 1/k for random rows) and the
  * smallest cluster has at least FC_SPECTRAL_SHARE n / k rows. If no width has
- * clear clusters, or k-means of the rows finds the same clusters, features are
- * plain: phi(x) of a kernel seven times as wide as the standard deviation of
- * the rows. K-means of such features finds about the same clusters as k-means
- * of the rows.
+ * clear clusters, or if k-means of the rows finds nearly the same clusters
+ * (FC_SPECTRAL_AGREED), features are plain: phi(x) of a kernel seven times as
+ * wide as the standard deviation of the rows. K-means of plain features finds
+ * about the same clusters as k-means of the rows.
  *
  * Cost per width: m^2 (3 n + 20 m) multiply-adds for n rows and m landmarks,
  * and a search of k-means on n rows in k dimensions.
@@ -143,8 +145,8 @@ void		fc_kernel_map_features(const fc_kernel_map *map, const double *x,
 
 /*
  * Mean squared distance of y from the centroids below which clusters are
- * clear. With a larger one, spectral features are used where they separate
- * little. A guess.
+ * clear. With a larger one, spectral features are also used if they separate
+ * the clusters poorly. A guess.
  */
 #define FC_SPECTRAL_CLEAR	0.01
 
@@ -155,8 +157,9 @@ void		fc_kernel_map_features(const fc_kernel_map *map, const double *x,
 #define FC_SPECTRAL_SHARE	0.25
 
 /*
- * Share of rows with the same cluster in k-means of the rows, from which on
- * spectral features are not needed. A guess.
+ * Minimum share of rows that k-means of the rows puts in the same cluster as
+ * k-means of the spectral features, for plain features to be used instead. A
+ * guess.
  */
 #define FC_SPECTRAL_AGREED	0.95
 

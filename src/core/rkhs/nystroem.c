@@ -18,7 +18,10 @@
 /* Random stream of the pivots. */
 #define STREAM	3
 
-/* Share of the trace below which a residual is rounding error. */
+/*
+ * Share of the trace of K at or below which the trace of the residual counts
+ * as rounding error.
+ */
 #define EXHAUSTED_SHARE	1e-12
 
 typedef struct nystroem_work
@@ -275,8 +278,8 @@ fc_pivoted_cholesky_landmarks(const fc_kernel_rows *rows, size_t m,
 }
 
 /*
- * Returns the `pairs` leading eigenvectors of F' F as columns, where F is
- * the first `found` columns of the factor.
+ * Returns the `pairs` leading eigenvectors of F' F as the columns of a matrix
+ * (found x pairs), where F is the first `found` columns of the factor.
  */
 static double *
 factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs,

@@ -7,9 +7,12 @@
  * computes Y from E.
  *
  * K is computed from prepared rows (fc_kernel_project), or its rows arrive one
- * at a time, and each becomes a record (fc_kernel_read_row):
- *     w[c]  sum of squares  diagonal value  float entry[samples]
- * The entries are in random columns; they measure the error.
+ * at a time. fc_kernel_read_row then condenses each row of K into a record:
+ *     double w[c]            row of W
+ *     double                 sum of the squares of the row
+ *     double                 diagonal value
+ *     float entry[kept]      values of the row in random columns, from which the
+ *                            error is estimated
  */
 #include "rkhs/projection.h"
 
@@ -29,15 +32,15 @@
 #define TILE	256
 
 /*
- * Minimum number of columns of independent random signs. More of them cost
- * n^2 multiply-adds each. A guess.
+ * Minimum number of probes, the columns of Omega with independent random
+ * signs. Each probe costs n^2 multiply-adds. A guess.
  */
 #define MIN_PROBES	4
 
 /*
- * Number of entries of a kernel matrix that are kept to measure the error, and
- * minimum number per row. With more entries, the error is more exact, and the
- * records are larger. A guess.
+ * Total number of entries of a kernel matrix that are kept to estimate the
+ * error, and minimum number per row. With more entries, the error is more
+ * exact, and the records are larger. A guess.
  */
 #define KEPT_ENTRIES	131072
 #define MIN_KEPT		4
@@ -48,7 +51,7 @@
 /* Random stream of signs. */
 #define STREAM_SIGNS	2
 
-/* Random streams from here on: of the entries kept of each row. */
+/* First random stream of the kept entries; row i uses STREAM_KEPT + i. */
 #define STREAM_KEPT		(UINT64_C(1) << 32)
 
 /* ---- seeded choices among rows and columns ---- */
@@ -206,8 +209,9 @@ widen_signs(const int8_t *signs, size_t count, double *out)
 }
 
 /*
- * Sets inner to the symmetric part of Omega' W. Returns the square of the
- * Frobenius norm of the rest, per value below the diagonal.
+ * Sets inner to the symmetric part of Omega' W. Returns the mean squared
+ * difference of an entry of Omega' W and its mirror image, which estimates ||K
+ * - K'||^2 / scale^2; 0 if c is 1.
  */
 static double
 inner_matrix(const fc_kernel_pass *pass, const int8_t *omega, const double *w,
@@ -241,7 +245,7 @@ inner_matrix(const fc_kernel_pass *pass, const int8_t *omega, const double *w,
 
 /*
  * Computes Y from W = K Omega / scale, whose rows are ldw values apart, and
- * ||K / scale||^2. Sets bounds of the squared relative error.
+ * ||K / scale||^2. Sets *bounds.
  */
 static void
 coordinates(const fc_kernel_pass *pass, const int8_t *omega, const double *w,
@@ -295,8 +299,8 @@ entries_of(const fc_kernel_pass *pass, double *record)
 }
 
 /*
- * Returns the column of the next entry that is kept of a row: all columns in
- * order if all are kept, else a random one.
+ * Returns the column of kept entry t of a row: t if all entries are kept, else
+ * a random column.
  */
 static size_t
 next_kept(const fc_kernel_pass *pass, size_t t, fc_rng *rng)
@@ -330,7 +334,10 @@ fc_kernel_read_row(const fc_kernel_pass *pass, const int8_t *omega, size_t i,
 		entry[t] = (float) row[next_kept(pass, t, &rng)];
 }
 
-/* Adds the squared errors of the kept entries of a row, and their variance. */
+/*
+ * Adds an estimate of the sum of squared errors of row i to sum->total, from
+ * the diagonal value and the kept entries, and its variance to sum->variance.
+ */
 static void
 add_kept(const fc_kernel_pass *pass, size_t i, double *record,
 		 const fc_embedding *result, error_sum *sum)

@@ -1,6 +1,6 @@
 /*
- * projection.c - the final step that all methods of projections share, their
- * cost, and the stored bytes; see projection.h.
+ * projection.c - the final step that all methods share, the cost of each
+ * method, and the stored bytes; see projection.h.
  */
 #include "rkhs/projection.h"
 

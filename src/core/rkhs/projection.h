@@ -2,27 +2,30 @@
  * projection.h - coordinates whose dot products approximate a kernel matrix:
  * in one pass, by Nystrom, by pivoted Cholesky, or exactly.
  *
- * All methods end in K ~ E E', E = W T:
+ * All methods compute E = W T from n x m and m x q matrices W and T such that
+ * K ~ E E', and then reduce it to rank r:
  *     E' E = V S^2 V'          S^2: eigenvalues of the approximation
  *     Y = E V                  the r leading columns; Y Y' is the best
  *                              approximation of rank r of E E'
  *
  * One pass is algorithm 1 of Pourkamali-Anaraki and Becker, A randomized
- * approach to efficient kernel clustering (2016), steps 1 to 6: W = K Omega
- * in one pass over K, Omega = D H R (D random signs, H a Hadamard matrix, R
- * the choice of r' columns); then K ~ Q B Q' with Q an orthonormal basis of
- * the range of W and B (Q' Omega) = Q' W. With Q from the QR decomposition
- * (all r' columns; step 3 of the paper leaves the choice open) Q B Q' = W
- * (Omega' W)^+ W', the Nystrom form of Tropp, Yurtsever, Udell, Cevher (2017):
- * the eigenproblem of Omega' W (r' x r') gives the same matrix without Q, is
- * symmetric and semidefinite by construction, and remains stable if Q' Omega
- * is nearly singular.
+ * approach to efficient kernel clustering (2016), steps 1 to 6. It computes W
+ * = K Omega in one pass over K, where Omega = D H R: D has random signs on the
+ * diagonal, H is a Hadamard matrix, and R chooses r' columns. Then K ~ Q B Q',
+ * where Q is an orthonormal basis of the range of W and B (Q' Omega) = Q' W.
+ * Step 3 of the paper leaves the choice of Q open. If Q has all r' columns of
+ * the QR decomposition of W, then Q B Q' = W (Omega' W)^+ W', the Nystrom form
+ * of Tropp, Yurtsever, Udell, Cevher (2017). The eigenproblem of Omega' W (r'
+ * x r') gives this matrix without Q. It is symmetric and semidefinite by
+ * construction, and remains stable if Q' Omega is nearly singular.
  *
  * Randomly pivoted Cholesky is algorithm 2.1 of Chen, Epperly, Tropp, Webber
- * (2025): the next pivot is drawn with probability proportional to the
- * diagonal of the residual of K,
+ * (2025). The next pivot s is drawn with probability proportional to the
+ * diagonal of the residual K - F F', where F has the columns f computed so
+ * far:
  *     f = (K(:, s) - F F(s, :)') / sqrt(residual_s),   residual -= f^2.
- * Cost: (m + 1) n kernel values, m^2 n multiplications, 8 n m bytes.
+ * With m pivots, it costs (m + 1) n kernel values, m^2 n multiplications and 8
+ * n m bytes.
  */
 #ifndef FC_RKHS_PROJECTION_H
 #define FC_RKHS_PROJECTION_H
@@ -61,14 +64,14 @@ double		fc_kernel_operations(fc_kernel_method method, size_t n, size_t d,
 								 size_t columns);
 
 /*
- * Maximum rank, and maximum number of columns for a full decomposition by
- * LAPACK: FC_EIGEN_WHOLE - FC_EIGEN_SPARE.
+ * Maximum rank: FC_EIGEN_WHOLE - FC_EIGEN_SPARE, the maximum number of
+ * eigenpairs that fc_leading_eigen can compute by iteration.
  */
 #define FC_MAX_KERNEL_RANK	502
 
 /*
- * Computes Y and its eigenvalues from E = W T, where K = scale E E'. w is n
- * x m with rows ldw values apart; t is m x q, q <= 512. The entry of largest
+ * Computes Y and its eigenvalues from E = W T, where K ~ scale E E'. w is n x
+ * m with rows ldw values apart; t is m x q, q <= 512. The entry of largest
  * magnitude in each column of Y is positive. Returns the sum of the squares of
  * the eigenvalues of E E' that the result leaves out.
  */
@@ -94,7 +97,8 @@ void		fc_choose_distinct(uint64_t seed, size_t n, size_t count, size_t *chosen);
 
 /*
  * Sets out (rows x (count + probes)) to rows first .. first + rows - 1 of
- * Omega = D H R, with entries +-1 (the factor n'^-1/2 is omitted):
+ * Omega = D H R, with entries +-1 (the factor n'^-1/2 is omitted, where n' is
+ * the order of H):
  *     sign_i (-1)^popcount(i & column_s),  s = 0 .. count - 1
  * followed by `probes` <= 31 columns of independent random signs.
  */
@@ -114,12 +118,12 @@ void		fc_sign_columns(uint64_t seed, const size_t *columns, size_t count,
 size_t		fc_kernel_projection_columns(size_t n, size_t rank, size_t oversampling);
 
 /*
- * Returns the number of probes, columns of independent random signs that Omega
- * has besides the r' columns: none as published, else the smallest number from
- * 4 on that makes the total a multiple of eight. Products work on groups of
- * eight, so that the additional columns cost nothing; with r' = 7 the mean
- * error on data with close eigenvalues r and r + 1 drops from 3.5 to 0.1 %
- * above the exact error.
+ * Returns the number of probes, the columns of independent random signs that
+ * Omega has in addition to the r' columns. It is 0 if `published` is set, else
+ * the smallest number from 4 on that makes the total a multiple of eight.
+ * Products work on groups of eight, so that the additional columns cost
+ * nothing. With r' = 7, on data whose eigenvalues r and r + 1 are close, the
+ * mean error drops from 3.5 to 0.1 % above the exact error.
  */
 size_t		fc_kernel_projection_probes(size_t columns, bool published);
 
@@ -130,14 +134,15 @@ typedef struct fc_kernel_pass
 	size_t		columns;		/* r', columns of D H R */
 	size_t		probes;			/* columns of independent random signs */
 	size_t		c;				/* columns + probes */
-	size_t		kept;			/* entries kept of each row that arrives */
+	size_t		kept;			/* number of entries kept of each row, if the
+								 * matrix arrives row by row */
 	uint64_t	seed;
 } fc_kernel_pass;
 
 fc_kernel_pass fc_kernel_pass_of(size_t n, size_t rank, size_t oversampling,
 								 bool published, uint64_t seed);
 
-/* Sets omega (n x c). */
+/* Fills omega (n x c): the columns of D H R, then the probes. */
 void		fc_kernel_draw(const fc_kernel_pass *pass, int8_t *omega);
 
 /*
@@ -151,13 +156,16 @@ void		fc_kernel_project(const fc_kernel_rows *rows, const fc_kernel_pass *pass,
 							  fc_arena *arena, fc_embedding *result);
 
 /*
- * Range of ||K||_F of a kernel matrix that arrives row by row. Kept entries
- * and embeddings are in single precision.
+ * Range that ||K||_F of a kernel matrix that arrives row by row must be in,
+ * because kept entries and embeddings are in single precision.
  */
 #define FC_MATRIX_SMALLEST	1e-30
 #define FC_MATRIX_GREATEST	1e37
 
-/* Returns the number of doubles in the record of a row of a kernel matrix. */
+/*
+ * Returns the size, in doubles, of the record of a row of a kernel matrix;
+ * one_pass.c describes the record.
+ */
 size_t		fc_kernel_record(const fc_kernel_pass *pass);
 
 /*
@@ -186,18 +194,18 @@ fc_status	fc_kernel_project_records(const fc_kernel_pass *pass, const int8_t *om
 #define FC_PSEUDO_INVERSE_FLOOR	1e-12
 
 /*
- * Computes the Nystrom approximation (Williams, Seeger 2001): C = m columns
- * of K chosen uniformly without replacement, M their m rows, K ~ C M_r^+ C'
- * with M_r the best approximation of rank r of M. C is stored (8 n m bytes).
- * m is limited to the number of rows. For m > 512 the eigenvectors of M are
- * computed iteratively.
+ * Computes the Nystrom approximation K ~ C M_r^+ C' (Williams, Seeger 2001). C
+ * has m columns of K, chosen uniformly without replacement; M has the m rows
+ * of C with the same indices; M_r is the best approximation of rank r of M. m
+ * is `columns`, limited to the number of rows. C is stored (8 n m bytes). For
+ * m > 512 the eigenvectors of M are computed iteratively.
  */
 void		fc_nystroem_project(const fc_kernel_rows *rows, size_t columns,
 								uint64_t seed, fc_arena *arena, fc_embedding *result);
 
 /*
- * Computes K ~ U_r L_r U_r' from K itself, which is stored (8 n^2 bytes):
- * for n up to a few thousand.
+ * Computes K ~ U_r L_r U_r' from the r leading eigenpairs of K. K is stored (8
+ * n^2 bytes), so n should be at most a few thousand.
  */
 void		fc_kernel_eigen_project(const fc_kernel_rows *rows, fc_arena *arena,
 									fc_embedding *result);

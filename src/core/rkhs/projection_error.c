@@ -1,20 +1,22 @@
 /*
  * projection_error.c - the error ||K - Y Y'||_F / ||K||_F of a projection.
  *
- * Up to 4096 rows, all pairs of rows are compared. Beyond that, the diagonal
- * is compared whole, and in each row i SAMPLES random columns j,
- *     sum over i, j of (K_ij - y_i.y_j)^2 / (SAMPLES p_j),
+ * Up to 4096 rows, all pairs of rows are compared. With more rows, the whole
+ * diagonal is compared and, in each row i, SAMPLES columns j that are drawn
+ * with probability p_j. The estimate is the diagonal's sum of squares plus
+ *     sum over i, j != i of (K_ij - y_i.y_j)^2 / (SAMPLES p_j),
  *     p_j = 1 / (2 n) + d_j / (2 sum of d),   d_j = K_jj - ||y_j||^2.
- * The sum is unbiased for any p; since K - Y Y' is semidefinite, no entry
- * exceeds sqrt(d_i d_j), so that no entry which matters is improbable. The
- * variance of the sum is that of the samples within each row.
+ * The sum is unbiased for any p. K - Y Y' is semidefinite, so no entry exceeds
+ * sqrt(d_i d_j), and columns with large entries have a large p_j. The variance
+ * of the sum is estimated from the samples of each row.
  *
- * Bounds. Y Y' is the leading part of K^ = W (Omega' W)^+ W' <= K, and no
- * eigenvalue of K^ exceeds the same eigenvalue of K. So
+ * Bounds on the error follow from the approximation K^ = W (Omega' W)^+ W' <=
+ * K. Y Y' is its leading part, and no eigenvalue of K^ exceeds the same
+ * eigenvalue of K. So
  *     sum over j > rank of lambda_j(K^)^2 <= ||K - Y Y'||^2
  *                                         <= ||K||^2 - ||Y Y'||^2.
- * An estimate outside is moved to the nearer bound, and its deviation is at
- * most half the distance of the bounds.
+ * An estimate outside the bounds is moved to the nearer bound. Its standard
+ * deviation is reported as at most half the distance between the bounds.
  */
 #include "base/rng.h"
 #include "numerics/dense.h"
@@ -30,8 +32,9 @@
 #define EXACT_ROWS	4096
 
 /*
- * Number of columns compared in each row beyond that. The deviation falls with
- * its square root; each costs n (d + rank) multiply-adds. A guess.
+ * Number of columns compared in each row if there are more than EXACT_ROWS
+ * rows. The standard deviation of the estimate falls with the square root of
+ * this number; each column costs n (d + rank) multiply-adds. A guess.
  */
 #define SAMPLES	16
 
@@ -42,15 +45,17 @@
 #define CANCELLED_SHARE	1e-3
 
 /*
- * Factor of the reported deviation: rows with rare large errors have a larger
- * one than their samples. A guess.
+ * Factor by which the reported standard deviation is raised: in rows with rare
+ * large errors, the samples underestimate it. A guess.
  */
 #define DEVIATION_FACTOR	1.1
 
 /* Relative rounding error of a sum over pairs in single precision. */
 #define ROUNDING	1e-6
 
-/* Random streams from here on: of the columns compared in each row. */
+/*
+ * First random stream of the columns compared; row i uses STREAM_SAMPLES + i.
+ */
 #define STREAM_SAMPLES	(UINT64_C(2) << 32)
 
 double
@@ -111,11 +116,16 @@ sum_of_all(const fc_kernel_rows *rows, const fc_embedding *result,
 
 /* ---- sampled pairs ---- */
 
+/*
+ * Probabilities p_j: a column is drawn uniformly or from `slot`, each with
+ * probability 1/2.
+ */
 typedef struct column_law
 {
 	size_t		n;
-	uint32_t   *slot;			/* n columns, each as often as count says */
-	uint32_t   *count;			/* n numbers of slots, about n d_j / sum of d */
+	uint32_t   *slot;			/* n entries: column j occurs count[j] times */
+	uint32_t   *count;			/* n values: number of slots of each column,
+								 * about n d_j / sum of d */
 } column_law;
 
 /* Returns (K_ij - y_i.y_j) / scale. */
@@ -133,7 +143,8 @@ error_of(const fc_kernel_rows *rows, const fc_embedding *result, size_t i,
 }
 
 /*
- * Makes the law of columns, and adds the squares of the diagonal to the sum.
+ * Computes the probabilities of the columns, and adds the squared errors of
+ * the diagonal to sum->total.
  */
 static column_law
 column_law_of(const fc_kernel_rows *rows, const fc_embedding *result,
@@ -169,7 +180,8 @@ column_law_of(const fc_kernel_rows *rows, const fc_embedding *result,
 			law.count[j]++;
 		}
 	}
-	for (; filled < n; filled++)	/* no error, or the rounding of seen */
+	for (; filled < n; filled++)	/* slots left over if all d are 0, or after
+									 * rounding of `seen` */
 	{
 		law.slot[filled] = (uint32_t) filled;
 		law.count[filled]++;

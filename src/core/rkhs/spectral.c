@@ -11,7 +11,7 @@
 /*
  * Number of widths: gamma is 1, 2, 4, .. 256 divided by the total variance of
  * the rows. With more widths, narrower kernels are tried, too; each width
- * takes a search. A guess.
+ * takes a search by k-means. A guess.
  */
 #define WIDTHS	9
 
@@ -25,8 +25,8 @@
 #define PLAIN_RANK	10
 
 /*
- * Lower bound on the degree, as a share of the mean degree; rows below it are
- * not explained by landmarks. A guess.
+ * Lower bound on the degree, as a share of the mean degree; the landmarks do
+ * not represent rows of lower degree. A guess.
  */
 #define MIN_DEGREE	1e-3
 

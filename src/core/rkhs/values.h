@@ -1,6 +1,7 @@
 /*
  * values.h - the elementwise part of kernel blocks, which turns dot products
- * into values in place, and comparisons of one row with many.
+ * into kernel values in place; distances and dot products of one row with many
+ * rows.
  */
 #ifndef FC_RKHS_VALUES_H
 #define FC_RKHS_VALUES_H

@@ -1,9 +1,9 @@
 /*
  * values_simd.c - the elementwise part of kernel blocks; see values.h
  *
- * exp(t) = 2^i 2^f, i = round(t / ln 2), |f| <= 1/2: a polynomial of degree
- * 6 (Taylor terms of 2^f, error below 2e-8) times 2^i, which is written into
- * the exponent bits.
+ * exp(t) = 2^i exp(f), i = round(t / ln 2), f = t - i ln 2, |f| <= ln(2) / 2:
+ * exp(f) is a Taylor polynomial of degree 6 (relative error below 2e-7), and
+ * 2^i is written into the exponent bits.
  */
 #include "rkhs/values.h"
 
@@ -11,10 +11,9 @@
 
 #define EIGHT	(8 / VECTOR_LANES)	/* number of vectors that hold eight
 									 * floats */
-#define GROUP	4				/* number of rows processed together: each
-								 * load of x serves all of them, and their
-								 * sums are independent, so that additions
-								 * overlap */
+#define GROUP	4				/* number of rows processed together: they
+								 * share each load of x, and their independent
+								 * sums let additions overlap */
 
 /* Sets *value = (*value + coef0)^degree and adds its square to squares. */
 INLINE void
@@ -104,8 +103,8 @@ vector_exponential(vfloat *value)
 	f = turns - MAGIC;
 
 	/*
-	 * ln 2 is split into a sum of two numbers, so that the product of f and
-	 * the first is exact
+	 * f holds i here. ln 2 is split into the difference of two numbers, the
+	 * first of which has few bits, so that its product with i is exact.
 	 */
 	f = (t - f * 0.693359375f) + f * 2.12194440e-4f;
 	p = f * (1.0f / 720.0f) + 1.0f / 120.0f;

@@ -4,7 +4,7 @@
  * Rows are added one by one. Potentials u and v keep cost - u - v >= 0, with
  * equality for pairs of the assignment so far. A Dijkstra search from the new
  * row finds the cheapest path to a free column; pairs along the path are
- * swapped and the potentials stay feasible.
+ * swapped. The potentials are then updated, so that they stay feasible.
  */
 #include "numerics/assignment.h"
 
@@ -13,9 +13,9 @@
 #define NONE SIZE_MAX
 
 /*
- * Maximum number of rounds of pairing mutual nearest neighbours; clusters that
- * then remain are new. With more rounds, more clusters keep their numbers, in
- * more time. A guess.
+ * Maximum number of rounds of pairing mutual nearest neighbours; clusters
+ * without a pair after them count as new. With more rounds, more clusters keep
+ * their numbers, in more time. A guess.
  */
 #define MAX_ROUNDS	10
 

@@ -1,6 +1,6 @@
 /*
- * assignment.h - the assignment problem, and the old cluster that each new
- * cluster continues.
+ * assignment.h - the assignment problem, and the pairing of new clusters with
+ * the old clusters that they continue.
  */
 #ifndef FC_NUMERICS_ASSIGNMENT_H
 #define FC_NUMERICS_ASSIGNMENT_H
@@ -18,8 +18,9 @@ void		fc_assignment(const double *cost, size_t rows, size_t columns,
 						  fc_arena *arena, int32_t *column_of_row);
 
 /*
- * Number of clusters up to which all pairs are compared, in cubic time; more
- * are paired by nearness, which may miss the best pairs. A guess.
+ * If the old or the new clusters are at most this many, fc_pair_clusters finds
+ * the best pairs, in cubic time. Otherwise it pairs mutual nearest neighbours,
+ * which may miss the best pairs. A guess.
  */
 #define FC_MAX_EXACT_PAIRS	((size_t) 512)
 
@@ -35,17 +36,18 @@ void		fc_assignment(const double *cost, size_t rows, size_t columns,
  * of the other clusters, as it could with squared distances.
  *
  * With more than 512 clusters before and after, mutual nearest neighbours are
- * paired, then mutual nearest neighbours among the remaining clusters, for ten
- * rounds.
+ * paired, then mutual nearest neighbours among the remaining clusters, for at
+ * most ten rounds.
  */
 size_t		fc_pair_clusters_worksize(size_t k_old, size_t k_new);
 void		fc_pair_clusters(const double *old, size_t k_old, const double *new,
 							 size_t k_new, size_t d, fc_arena *arena, int32_t *number);
 
 /*
- * Sets number[j] to -1 if neither new cluster j nor the old cluster number[j] is
- * the nearest of its version to the other. fc_pair_clusters also pairs clusters
- * that are left over.
+ * Dissolves pairs of clusters that are far apart, which fc_pair_clusters makes
+ * of clusters that are left over. Sets number[j] to -1 unless new cluster j is
+ * the nearest new cluster to old cluster number[j], or the latter is the
+ * nearest old cluster to new cluster j.
  */
 void		fc_part_far_pairs(const double *old, size_t k_old, const double *new,
 							  size_t k_new, size_t d, int32_t *number);

@@ -2,8 +2,8 @@
  * codes.h - vectors rounded to bytes, whose exact integer dot products bound
  * the real dot products.
  *
- * A vector is written as u = scale b + e, where the coordinates of b are
- * integers in -127 .. 127, and a row likewise as z = a q + f. Then
+ * A vector is written as u = scale b + e, and a row as z = a q + f, where the
+ * coordinates of b and q are integers in -127 .. 127. Then
  *
  *     | z . u - a scale q . b |  <=  ||f|| ||u|| + ||a q|| ||e||
  *
@@ -41,7 +41,7 @@ typedef struct fc_codes
 								 * coordinates of b */
 	float	   *half;			/* `capacity` values: half the squared length
 								 * of the vector */
-	float	   *scale;
+	float	   *scale;			/* `capacity` values: scale of the vector */
 	float	   *length;			/* `capacity` values: upper bound on ||u|| */
 	float	   *error;			/* `capacity` values: upper bound on ||e|| */
 	float	   *rest;			/* `capacity` values: upper bound on the

@@ -20,8 +20,9 @@
 #define MAX_CODE	127.0
 
 /*
- * Greatest coordinate, relative to the length of the longest vector, up to
- * which all bytes of a vector are 0.
+ * A vector whose greatest coordinate is at most this fraction of the length of
+ * the longest vector is coded as 0, and its length becomes its error bound.
+ * The same applies to a row and the row's own length.
  */
 #define SMALL	0x1p-30
 

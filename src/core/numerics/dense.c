@@ -31,7 +31,7 @@
 #define WHOLE	3072
 
 /*
- * Number of rows that one call factorises if the order exceeds WHOLE; the
+ * Number of rows that one call factorises if the order exceeds WHOLE. The
  * update of the remaining rows takes 0.3 s at order 10000. A larger number is
  * faster, but delays a cancel.
  */
@@ -57,8 +57,9 @@ tile_of(const fc_product *p, size_t *rows, size_t *columns)
 }
 
 /*
- * Row stride of A, offsets in A and B for the tile of C at (row, column), and
- * flag of a transpose for BLAS.
+ * A_STRIDE is the row stride of A; A_AT and B_AT are the offsets in A and B
+ * for the tile of C at (row, column); TRANSPOSED is the flag of a transpose
+ * for BLAS.
  */
 #define A_STRIDE(p)			((p)->lda > 0 ? (p)->lda : (p)->transpose_a ? (p)->m : (p)->k)
 #define A_AT(p, row)		((p)->transpose_a ? (row) : (row) * A_STRIDE(p))
@@ -243,27 +244,27 @@ fc_symmetric_eigen(double *a, size_t n, double *values, double *work,
  * which cannot cycle.
  *
  * Cost per round: |F|^3 / 3 + count^2. A ridge of 1e-10 times the mean of the
- * diagonal makes coinciding columns harmless.
+ * diagonal keeps G_FF positive definite if columns coincide.
  *
  * Portugal, Judice, Vicente 1994; Kim, Park 2011, SIAM J. Sci. Comput. 33,
  * alg. 1.
  */
 
 /*
- * Ridge, as a share of the mean diagonal. A larger one moves the solution, a
- * smaller one leaves coinciding columns singular. A guess.
+ * Ridge, as a share of the mean diagonal. A larger one changes the solution
+ * more; with a smaller one, G_FF is singular if columns coincide. A guess.
  */
 #define RIDGE	1e-10
 
 /*
- * Rounds without fewer infeasible variables before single variables are moved.
- * Kim and Park 2011 use three.
+ * Number of rounds without a decrease of the number of infeasible variables
+ * after which variables are moved one at a time. Kim and Park 2011 use three.
  */
 #define PATIENCE	3
 
 /*
  * Maximum number of rounds: ROUNDS_BASE, plus ROUNDS_PER_VARIABLE for each
- * variable. Only rounding errors could let it be reached. A guess.
+ * variable. Rounds reach it only because of rounding errors. A guess.
  */
 #define ROUNDS_PER_VARIABLE	5
 #define ROUNDS_BASE	50

@@ -1,10 +1,10 @@
 /*
  * dense.h - dense linear algebra and non-negative least squares, with an
- * interrupt check before each call of BLAS and LAPACK.
+ * interrupt check before each call of BLAS and LAPACK, except in fc_dots.
  *
  * A call of BLAS or LAPACK cannot be interrupted. Products, rank updates and
- * positive definite systems are cut into calls below 0.4 s on one core; an
- * eigenproblem is one call, and its caller bounds the size. Matrices are
+ * positive definite systems are cut into calls below 0.4 s on one core. An
+ * eigenproblem is one call, whose size the caller bounds. Matrices are
  * row-major; lda is a row stride. If LAPACK fails, fc_numeric_failure is
  * called.
  */
@@ -34,16 +34,16 @@ void		fc_multiply_float(const fc_product *p, const float *a, const float *b,
 							  float *c);
 
 /*
- * Computes dots[r * stride + j] = a_r . b_j by one product of BLAS; a is rows
- * x d, b is count x d.
+ * Computes dots[r * stride + j] = a_r . b_j by one call of BLAS, without an
+ * interrupt check; a is rows x d, b is count x d.
  */
 void		fc_dots(const float *a, size_t rows, const float *b, size_t count, size_t d,
 					float *dots, size_t stride);
 
 /*
- * Adds alpha A A' to the lower triangle of C (n x n without gaps); A is n x k
- * without gaps. The transposed form adds A' A; A is then k x n, with row
- * stride lda.
+ * fc_rank_update adds alpha A A' to the lower triangle of C (n x n without
+ * gaps); A is n x k without gaps. fc_rank_update_transposed adds A' A, where A
+ * is k x n with row stride lda.
  */
 void		fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c);
 void		fc_rank_update_transposed(size_t n, size_t k, const double *a,

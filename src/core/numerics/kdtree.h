@@ -2,15 +2,15 @@
  * kdtree.h - k-d trees: points in a balanced tree of bounding boxes, and a
  * search for the nearest of very many points in few dimensions.
  *
- * Points are split by selection along the longest side of the bounding box of
- * a sample of them; all leaves but the last have the same size. The tree is
- * implicit: a node is a range of leaves, first .. last - 1, and its children
- * are the halves of the range. Leaf i has number 2 i, and the node whose right
- * child begins with leaf i has number 2 i - 1.
+ * A node splits its points by selection along the longest side of the bounding
+ * box of a sample of them. All leaves but the last have the same size. The
+ * tree is implicit: a node is a range of leaves, first .. last - 1, and its
+ * children are the halves of the range. Leaf i has number 2 i, and the node
+ * whose right child begins with leaf i has number 2 i - 1.
  *
  * A search visits the nearer child first and skips boxes that are farther than
- * the nearest point so far. The number of leaves visited depends on the
- * points: few if they are in clusters, all if they fill dozens of dimensions.
+ * the nearest point so far. It visits few leaves if the points are in
+ * clusters, and all leaves if the points fill dozens of dimensions.
  *
  * Friedman, Bentley, Finkel 1977 (k-d trees).
  */

@@ -17,7 +17,10 @@
  */
 #define MIN_POINTS	8192
 
-/* Factor on limits that exceeds the rounding of a distance in float. */
+/*
+ * Factor by which limits are raised; the increase exceeds the rounding error
+ * of a distance in float.
+ */
 #define SLACK	(1.0f + 0x1p-16f)
 
 void

@@ -3,8 +3,8 @@
  * unit length.
  *
  *     euclidean       ||x - c||
- *     cosine          ||x / ||x|| - c||, centroids of length 1: the angle
- *                     alone counts
+ *     cosine          ||x / ||x|| - c|| with centroids of length 1, so that only
+ *                     the angle between x and c counts
  *     inner_product   -x . c, for labels only
  *
  * All code for the cosine metric scales rows by fc_unit_row, so that the
@@ -33,10 +33,10 @@ double		fc_metric_distance(fc_metric metric, double measured);
 
 /*
  * Computes unit = x / ||x||, with the length in double and each quotient
- * rounded once: the bits are the same on every processor, and wherever the row
- * is stored. unit may be x; if a value of x is not finite, a value of unit is
- * not finite either. Returns false, with unit undefined, for a zero vector,
- * which has no direction.
+ * rounded once. A row gives the same bits on every processor, however it is
+ * stored. unit may be x. If a value of x is not finite, a value of unit is not
+ * finite either. Returns false, with unit undefined, for a zero vector, which
+ * has no direction.
  */
 bool		fc_unit_row(const double *x, size_t d, double *unit);
 

@@ -31,9 +31,9 @@
 #define TILE_AXES	64
 
 /*
- * Inverse of the greatest share of elements other than 0 of rows whose inner
- * products are computed from these. A product of matrices takes as long for a
- * tenth of the elements. A guess.
+ * Inner products of rows are computed from their nonzero elements alone if at
+ * most 1 / SPARSE_SHARE of all elements are nonzero. If a tenth are nonzero, a
+ * product of dense matrices is as fast. A guess.
  */
 #define SPARSE_SHARE	16
 
@@ -47,9 +47,9 @@
 #define MAX_ROUNDS	100
 
 /*
- * Number of rounds with products in float. With more rounds, the result is
- * closer to the leading axes; each round costs rows * d * axes multiply-adds.
- * A guess.
+ * Number of rounds of the iteration for principal axes, which computes
+ * products in float. With more rounds, the result is closer to the leading
+ * axes; each round costs rows * d * axes multiply-adds. A guess.
  */
 #define AXES_ROUNDS	9
 
@@ -66,7 +66,8 @@
 #define TOLERANCE	1e-9
 
 /*
- * Length up to which a projected unit row counts as dependent, for products in
+ * A unit row counts as dependent on other rows if its component orthogonal to
+ * them is at most this long. The value exceeds the rounding of products in
  * float.
  */
 #define DEPENDENT_RESIDUE	1e-5
@@ -76,7 +77,8 @@
 typedef struct eigen_work
 {
 	double	   *values;			/* eigenvalues, ascending */
-	double	   *lapack;
+	double	   *lapack;			/* scratch space of fc_symmetric_eigen, as is
+								 * `integers` */
 	int		   *integers;
 } eigen_work;
 
@@ -108,7 +110,8 @@ typedef struct subspace
 	size_t		rows;
 	float	   *rounded;		/* p x n: q in float */
 	float	   *image;			/* p x n: images in float */
-	float	   *tile;			/* TILE x TILE_AXES */
+	float	   *tile;			/* TILE x TILE_AXES: products of a tile of rows
+								 * with a tile of axes */
 } subspace;
 
 static subspace
@@ -168,9 +171,10 @@ normalise(double *row, size_t n)
 }
 
 /*
- * Makes row a orthonormal to rows 0 .. a - 1. It was a unit vector before its
- * components along rows 0 .. from - 1 were removed. A dependent row is
- * replaced.
+ * Makes row a orthonormal to rows 0 .. a - 1. The row was a unit vector before
+ * project_out removed its components along rows 0 .. from - 1. A dependent row
+ * is replaced by the next coordinate vectors (*unused) until one is
+ * independent.
  */
 static void
 join_row(subspace *s, size_t from, size_t a, size_t *unused)
@@ -462,8 +466,8 @@ all_zero(const float *x, size_t count)
 }
 
 /*
- * Lists the elements other than 0 of a row of n floats; returns their number.
- * There is space for one more.
+ * Lists the nonzero elements of a row of n floats, and returns their number.
+ * column and value need space for one more element.
  */
 static size_t
 list_elements(const float *x, size_t n, uint32_t *column, float *value)
@@ -487,8 +491,9 @@ list_elements(const float *x, size_t n, uint32_t *column, float *value)
 }
 
 /*
- * Computes the same as products_of_rows from the elements other than 0, and
- * returns true, if these are few. Sums are in double.
+ * Computes the same elements as products_of_rows, from the nonzero elements of
+ * the rows and with sums in double. Returns false, without computing them, if
+ * more than 1 / SPARSE_SHARE of the elements are nonzero.
  */
 static bool
 products_of_sparse_rows(const subspace *s, fc_arena *arena, double *matrix)

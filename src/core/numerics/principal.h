@@ -14,20 +14,24 @@
 #define FC_EIGEN_WHOLE	512
 
 /*
- * Number of axes that an iteration has besides the requested ones, so r is at
- * most FC_EIGEN_WHOLE - FC_EIGEN_SPARE. With more axes, the iteration
- * converges in fewer rounds, which take longer. A guess.
+ * Number of axes that an iteration has in addition to the requested ones. With
+ * more axes, the iteration converges in fewer rounds, which take longer. A
+ * guess.
  */
 #define FC_EIGEN_SPARE	10
 
 /*
- * Computes the r <= n greatest eigenvalues (values, descending) and vectors (r
- * x n, orthonormal rows) of the symmetric matrix a (n x n; destroyed). Up to
- * order FC_EIGEN_WHOLE the result is LAPACK's. Beyond that order an iteration
- * ends when all residuals ||A u - theta u|| are below 1e-9 theta_1, when sum
- * theta^2 (the share of ||A||^2 that the r pairs explain) has grown by less
- * than 1e-8 of itself in a round, or after 100 rounds. It may then have found
- * any of the axes of eigenvalues that are about equal.
+ * Computes the r <= n greatest eigenvalues (values, descending) and
+ * eigenvectors (vectors, r x n, orthonormal rows) of the symmetric matrix a (n
+ * x n; destroyed). Up to order FC_EIGEN_WHOLE the result is LAPACK's. Beyond
+ * that order it is iterated, and r must be at most FC_EIGEN_WHOLE -
+ * FC_EIGEN_SPARE.
+ *
+ * Let theta and u be the approximate eigenvalues and eigenvectors. The
+ * iteration ends when all residuals ||A u - theta u|| are below 1e-9 theta_1,
+ * when a round has increased sum theta^2 (the share of ||A||^2 that the r
+ * pairs explain) by less than 1e-8 of itself, or after 100 rounds. If
+ * eigenvalues are about equal, it may have found any of their axes.
  */
 void		fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 							 double *values, double *vectors);
@@ -42,10 +46,11 @@ void		fc_center_rows(float *x, size_t n, size_t d);
 size_t		fc_principal_worksize(size_t rows, size_t d, size_t n);
 
 /*
- * Computes basis (n x d, rows orthonormal to 1e-6), n <= d: the eigenvectors
- * of A' A, A = x (rows x d, centred), for its n greatest eigenvalues in
- * descending order. The entry of largest magnitude is positive. If the rank of
- * A is less than n, the remaining rows complete an orthonormal set.
+ * Computes the n <= d leading principal axes of x (rows x d, centred). The
+ * rows of basis (n x d) are the eigenvectors of x' x for its n greatest
+ * eigenvalues, in descending order. They are orthonormal to 1e-6, and the
+ * entry of largest magnitude in each is positive. If the rank of x is less
+ * than n, the last rows complete an orthonormal set.
  */
 void		fc_principal_axes(const float *x, size_t rows, size_t d, size_t n,
 							  uint64_t seed, fc_arena *arena, float *basis);

@@ -9,10 +9,10 @@
  *     ||A r|| <= ||e|| + delta ||z||,
  *     ||r||^2 <= ||y||^2 - ||z||^2 + 2 ||z|| ||e|| + delta ||z||^2,
  *
- * ||e|| <= gamma_d sqrt(lead) (1 + delta) ||y||, for any order of summation
- * (Higham 2002, section 3.1). A v and ||v - A' A v|| are computed in double
- * once per centroid. Bounds are compared with a slack for the few roundings of
- * floats in them, and for the rounding of distances.
+ * Here, ||e|| <= gamma_d sqrt(lead) (1 + delta) ||y||, for any order of
+ * summation (Higham 2002, section 3.1). A v and ||v - A' A v|| are computed in
+ * double once per centroid. Comparisons of bounds leave a slack for the
+ * rounding errors of floats in the bounds, and of distances.
  */
 #include "numerics/pruning.h"
 
@@ -53,15 +53,15 @@
 
 /*
  * Maximum share of the centroids' squared lengths that the leading axes may
- * leave out; beyond it, bounds from these axes are too loose
+ * leave out. With a larger remainder, bounds from these axes are too loose
  * (bench/pruning.c).
  */
 #define MAX_REST	0.1
 
 /*
- * Cost of a multiply-add of bytes, relative to one of sgemm, as are all costs
- * here. They choose the fastest method for a block of rows; a wrong one only
- * costs time (bench/pruning.c).
+ * Costs, relative to a multiply-add of sgemm, choose the fastest method for a
+ * block of rows; a wrong cost only wastes time. This is the cost of a
+ * multiply-add of bytes (bench/pruning.c).
  */
 #define BYTE_WORK	0.25
 
@@ -87,15 +87,16 @@
 #define LIST_WORK	1.3
 
 /*
- * Weight of the newest block of rows in a record's means, 0 to 1. A larger one
- * follows changes of the rows faster, and chance as well. A guess.
+ * Weight of the newest block of rows in a record's means, 0 to 1. With a
+ * larger weight, the means follow changes of the rows faster, but vary more by
+ * chance. A guess.
  */
 #define NEWEST_WEIGHT	0.125
 
 /*
  * Factor by which the record of a method shrinks with each block of rows that
- * does not use the method, so that it is tried again. A smaller one tries
- * slower methods more often. A guess.
+ * another method handles, so that the method is tried again. With a smaller
+ * factor, slower methods are tried more often. A guess.
  */
 #define UNUSED_FACTOR	0.998
 
@@ -482,7 +483,7 @@ typedef struct pruned_row
 	float		upper;			/* lowest upper bound so far */
 	bool		lost;			/* true if too many candidates are left, or if
 								 * the row cannot be bounded */
-	uint32_t	left;
+	uint32_t	left;			/* number of candidates */
 } pruned_row;
 
 typedef struct pruning_work

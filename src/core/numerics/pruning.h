@@ -16,9 +16,10 @@
  * Distances are measured only to the other centroids, the candidates. The
  * labels are the same as if all distances were measured.
  *
- * It depends on the rows which method is cheapest: one of these two, or a
- * matrix product of all rows and centroids. The methods are tried on the first
- * blocks of rows; later, their mean numbers of candidates decide.
+ * The cheapest method depends on the rows: it is one of these two, or a matrix
+ * product of all rows and centroids. Each method is tried on the first blocks
+ * of rows. Later, the choice depends on the mean numbers of candidates that
+ * the methods left.
  *
  * SuperKMeans and PDX (Kuffo, Krippner, Boncz 2025) exclude centroids by
  * estimates from leading dimensions; here the bounds are proven.
@@ -49,7 +50,7 @@ enum
 	FC_PRUNING_PATHS
 };
 
-/* Record of one method: means over recent rows. */
+/* Measurements of one method: means over recent rows. */
 typedef struct fc_pruning_record
 {
 	double		measured;		/* mean number of distances measured per row */
@@ -61,7 +62,8 @@ typedef struct fc_pruning
 {
 	size_t		k;
 	size_t		d;
-	size_t		lead;
+	size_t		lead;			/* number of leading axes; 0: only whole
+								 * coordinates are coded */
 	const double *center;		/* d values: mean of the centroids */
 	const float *axes;			/* lead x d */
 	double		defect;			/* upper bound on || A A' - I ||, where A are
@@ -73,16 +75,17 @@ typedef struct fc_pruning
 } fc_pruning;
 
 /*
- * Maximum length, and inverse of the minimum length, without overflow or
- * underflow.
+ * Maximum length of a row or centroid, relative to the mean of the centroids,
+ * for which nothing overflows. The inverse is the minimum length of the
+ * longest centroid, for which nothing underflows.
  */
 #define FC_PRUNING_MAX_LENGTH	0x1p60
 
 /*
  * Returns an upper bound on the length of the component of a vector that is
- * orthogonal to the axes. square: squared length of the vector; along: squared
- * length of its coordinates along the axes; more: allowance for rounding
- * errors.
+ * orthogonal to the axes. `square` is the squared length of the vector,
+ * `along` the squared length of its coordinates along the axes, and `more` an
+ * allowance for rounding errors.
  */
 static inline double
 fc_pruning_left_out(const fc_pruning *pruning, double square, double along,
@@ -132,7 +135,8 @@ bool		fc_pruning_build(const float *values, const double *offset, size_t k,
 
 /*
  * Returns the method that is cheapest for the next rows according to the
- * records. FC_PRUNING_NONE means that the caller should search by itself.
+ * records, and lowers the records of the unused methods slightly.
+ * FC_PRUNING_NONE means that the caller should search by itself.
  */
 int			fc_pruning_choose(fc_pruning *pruning);
 

@@ -30,8 +30,8 @@ double		fc_row_gap(const float *x, const float *y, size_t d);
 
 /*
  * Returns the sum of (x - y)^2 over the dimensions known in both rows, and
- * their number in *shared; known_x, known_y (d): 1 for a known dimension, else
- * 0.
+ * sets *shared to their number. known_x and known_y (d values each) are 1 for
+ * a known dimension, else 0.
  */
 double		fc_known_gap(const float *x, const float *known_x, const float *y,
 						 const float *known_y, size_t d, double *shared);
@@ -97,9 +97,10 @@ int32_t		fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x,
 							float *lowest, float *second);
 
 /*
- * Sets *lowest and *second to the two lowest of sum_i (x_i - v)^2, where i runs
- * over the `count` coordinates in `observed` and x has their values, and
- * returns the index of the point v with the lowest.
+ * Compares a row with all points over the `count` coordinates whose indices
+ * are in `observed`; x has the values of these coordinates. Sets *lowest and
+ * *second to the two lowest squared distances, and returns the index of the
+ * nearest point.
  */
 int32_t		fc_packs_nearest(const float *packs, size_t k, size_t d, const float *x,
 							 const uint32_t *observed, size_t count, float *lowest,

@@ -502,7 +502,10 @@ lane_numbers(size_t first)
 	return numbers + (int32_t) first;
 }
 
-/* Enters the scores of points first .. first + LANES - 1. */
+/*
+ * Updates the two lowest scores of each lane with the scores of points first
+ * .. first + LANES - 1.
+ */
 INLINE void
 enter_lanes(lowest_lanes *lanes, vwide score, size_t first)
 {

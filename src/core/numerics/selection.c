@@ -65,17 +65,17 @@ fc_partition_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last,
 /* ---- outliers ---- */
 
 /*
- * Outliers by their distance from the median in robust units.
- *
+ * Outliers are rows far from the median in robust units. The distance r_i of
+ * row i is given by
  *     r_i^2 = sum_c ((x_ic - med_c) / s_c)^2,
  *     s_c = 1.4826 median_i |x_ic - med_c|
  *
- * A dimension that is constant for half the rows has s_c = 0 and takes its
- * standard deviation instead; a dimension that is constant for all rows is
- * ignored. A quantile is the lowest value such that the rows up to this value
- * have at least the given share of the weight, so a row of weight 2 counts as
- * two rows. Cost: two sorts per column. The factor 1.4826 makes s_c the
- * standard deviation if the values are normally distributed (Hampel 1974).
+ * The factor 1.4826 makes s_c the standard deviation if the values are
+ * normally distributed (Hampel 1974). If a dimension is constant for half the
+ * rows, s_c is 0 and the standard deviation is used instead. A dimension that
+ * is constant for all rows is ignored. A quantile is the lowest value such
+ * that the rows up to this value have at least the given share of the weight,
+ * so a row of weight 2 counts as two rows. Cost: two sorts per column.
  */
 #define MAD_UNIT	1.4826
 

@@ -1,12 +1,11 @@
 /*
- * selection.h - partitioning of rows around a place in the order of one
- * coordinate, through an array of row indices (quickselect with the median of
- * three and three-way partitions); and the rows of a sample that are not
- * outliers.
+ * selection.h - partitions row indices by one coordinate (quickselect with the
+ * median of three and three-way partitions), and selects the rows of a sample
+ * that are not outliers.
  *
  * Partitioning takes time linear in the number of rows, or log2(n) times as
- * long if the values rise and fall again. Hoare 1961 (FIND); Dijkstra 1976
- * (the Dutch national flag).
+ * long if the values first rise and then fall along the index array. Hoare
+ * 1961 (FIND); Dijkstra 1976 (the Dutch national flag).
  */
 #ifndef FC_NUMERICS_SELECTION_H
 #define FC_NUMERICS_SELECTION_H

@@ -10,8 +10,9 @@
 #define TILE	512
 
 /*
- * Adds a row of weight `weight` to running moments of `count` columns, after
- * which the rows have weight `total` (Welford 1962, West 1979).
+ * Adds a row of weight `weight` to the running moments of `count` columns;
+ * `total` is the weight of all rows so far, including this one (Welford 1962,
+ * West 1979).
  */
 FC_CLONES
 static void

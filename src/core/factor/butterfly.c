@@ -1,14 +1,14 @@
 /*
  * butterfly.c - fixed supports and rank-1 approximations; see internal.h.
  *
- * At a level there are 2^level blocks of `height` rows over disjoint ranges of
- * columns, stored side by side in one height x columns matrix. A split cuts
- * the columns of each block into two halves, and reduces each half to half the
- * rows. In each half of the columns, row a (index i) and row b (index i +
- * half) of the block are a piece, which is replaced by its best approximation
- * of rank 1:
+ * The matrix is split level by level. At each level, there are 2^level blocks
+ * of `height` rows over disjoint ranges of columns, stored side by side in one
+ * height x columns matrix. A split cuts the columns of each block into two
+ * halves, and reduces each half to half the rows. In each half of the columns,
+ * rows a and b of the block, with indices i and i + half, form a piece. The
+ * piece is replaced by its best approximation of rank 1,
  *     (x, y)' (x a + y b),
- *     (x, y) the leading eigenvector of the 2 x 2 Gram matrix of a, b.
+ * where (x, y) is the leading eigenvector of the 2 x 2 Gram matrix of a and b.
  */
 #include "factor/internal.h"
 

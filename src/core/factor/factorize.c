@@ -116,9 +116,9 @@ fc_factorize_min_budget(const fc_operator *op,
 /* ---- work ---- */
 
 /*
- * Costs for estimates of the time, measured (bench/endless.py). DENSE_SWEEP:
- * number of passes over a k x d matrix in a sweep with dense residuals.
- * TRIALS_COST: multiply-adds of all trials of auto, in units of k d min(k, d).
+ * Measured costs for estimates of the time (bench/endless.py). DENSE_SWEEP:
+ * multiply-adds of a sweep with dense residuals, in units of k d min(k, d).
+ * TRIALS_COST: multiply-adds of all trials of auto, in the same units.
  * LABELS_COST: multiply-adds to label a row in all trials, in units of k d.
  */
 #define DENSE_SWEEP	8.0
@@ -229,8 +229,8 @@ prepare(fc_factorize_work *w)
 	}
 
 	/*
-	 * Weights are divided by their mean and raised to MIN_WEIGHT; all are 1
-	 * if their sum is 0, and in the published algorithm.
+	 * Weights are divided by their mean, and lower weights are raised to
+	 * MIN_WEIGHT. All are 1 if their sum is 0, and in the published algorithm.
 	 */
 	for (size_t j = 0; j < op->k; j++)
 		mean += op->weights[j] / (double) op->k;

@@ -10,7 +10,7 @@
 
 /*
  * Returns the constraint of R_(i + 1). The last residual is the last factor,
- * and keeps the constraint of this factor.
+ * with the constraint of this factor; the other residuals keep more entries.
  */
 static fc_constraint
 residual_constraint(const fc_target *whole, const fc_factors *wanted, size_t i)
@@ -50,7 +50,8 @@ transpose(const fc_target *target, double *t)
 }
 
 /*
- * Splits the residual (T if i = 0) into two factors, then refines all factors.
+ * Splits the residual (T if i = 0) into two factors. If i > 0, then refines
+ * all factors.
  */
 static void
 peel(peeling *p, size_t i, fc_palm_result *result)

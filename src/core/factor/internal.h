@@ -115,9 +115,10 @@ typedef struct fc_palm_work
 	double	   *y;
 	double	   *h;				/* R R', inner x inner */
 	double	   *product;		/* S_q h or S_q y */
-	double	   *tile[2];		/* two buffers, longest side x FC_TILE_COLUMNS
-								 * each */
-	double	   *vector[2];		/* two vectors of the longest side */
+	double	   *tile[2];		/* two buffers for tiles; rows: longest side of
+								 * the factors */
+	double	   *vector[2];		/* two buffers for vectors as long as the
+								 * longest side of the factors */
 	const fc_palm_options *options;
 	double	   *left[FC_MAX_FACTORS];	/* vector of the power iteration for
 										 * the factors left of S_q, one value

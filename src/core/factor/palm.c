@@ -76,7 +76,7 @@
  */
 #define MAX_PURSUED_ENTRIES	64
 
-/* Rounding of the objective, relative to ||W^(1/2) U||^2. */
+/* Rounding error of the objective, relative to ||W^(1/2) U||^2. */
 #define OBJECTIVE_ROUNDING	1e-16
 
 fc_palm_options

@@ -170,12 +170,12 @@ typedef struct fc_largest
 								 * unused entries are 0 */
 	fc_entry   *in_column;		/* columns x per_column, descending in
 								 * magnitude; unused entries are 0 */
-	double	   *min;			/* magnitude of the last entry in each row's
-								 * list (rows values) */
-	fc_entry   *bucket;			/* entries of the columns' lists, sorted by
-								 * row (columns x per_column) */
-	uint32_t   *start;			/* start of each row in bucket (rows + 1
-								 * values) */
+	double	   *min;			/* rows values: magnitude of the last entry in
+								 * each row's list */
+	fc_entry   *bucket;			/* columns x per_column: entries of the
+								 * columns' lists, sorted by row */
+	uint32_t   *start;			/* rows + 1 values: start of each row in
+								 * bucket */
 } fc_largest;
 
 /*

@@ -132,9 +132,9 @@ tries_hierarchical(size_t k, size_t d, const fc_qkmeans_options *options)
 }
 
 /*
- * Costs for estimates of the time, measured (bench/endless.py).
+ * Measured costs for estimates of the time (bench/endless.py).
  * SPARSITY_SQUARES: sum of the squares of the sparsities tried. DENSE_SWEEP:
- * number of passes over a k x d matrix in a sweep with dense residuals.
+ * multiply-adds of a sweep with dense residuals, in units of k d min(k, d).
  */
 #define SPARSITY_SQUARES	1000.0
 #define DENSE_SWEEP	8.0
@@ -175,7 +175,7 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 			: 0;
 	}
 	if (count > 1)
-		dense += 3;				/* matrices in the panels of palm4MSA */
+		dense += 3;				/* y, h and product of palm4MSA */
 	if (count > 1 && tries_hierarchical(k, d, options))
 		values += options->palm.published ? 2 * k * d
 			: 2 * inner * inner + k * d / 4;

@@ -232,8 +232,9 @@ typedef struct fc_trials
 
 /*
  * Maximum SSE of a product, relative to the SSE of the start, if k d is at
- * least FC_LARGE_CENTROIDS, where labelling a row by the start takes long. A
- * larger one accepts products farther from the centroids. A guess.
+ * least FC_LARGE_CENTROIDS: labelling a row with such unfactored centroids
+ * takes long. With a larger value, products farther from the centroids are
+ * accepted. A guess.
  */
 #define FC_NEAR_SSE_RATIO	1.5
 

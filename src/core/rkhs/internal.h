@@ -44,7 +44,8 @@ typedef struct error_sum
 
 typedef struct error_bounds
 {
-	double		lower;			/* bounds of the squared relative error */
+	double		lower;			/* lower and upper bound on the squared
+								 * relative error */
 	double		upper;
 	double		asymmetry;		/* estimate of ||K - K'||^2 / scale^2 */
 } error_bounds;

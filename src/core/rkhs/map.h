@@ -178,8 +178,8 @@ typedef struct fc_spectral
 								 * entries, allocated by the caller */
 
 	/*
-	 * rank x landmarks values without gaps; the caller allocates
-	 * fc_spectral_rank(k, max) x max
+	 * rank x landmarks matrix without gaps that turns kappa(U, x) into
+	 * features; the caller allocates fc_spectral_rank(k, max) x max values
 	 */
 	double	   *t;
 	double		cost;			/* mean squared distance of y from its

@@ -48,7 +48,7 @@
 /* Random stream of the columns of Omega. */
 #define STREAM_CHOICE	1
 
-/* Random stream of signs. */
+/* Random stream of the signs in Omega. */
 #define STREAM_SIGNS	2
 
 /* First random stream of the kept entries; row i uses STREAM_KEPT + i. */

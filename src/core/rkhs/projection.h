@@ -36,7 +36,7 @@
 typedef struct fc_embedding
 {
 	size_t		rank;
-	double	   *eigenvalues;	/* rank eigenvalues, descending; 0 beyond the
+	double	   *eigenvalues;	/* `rank` eigenvalues, descending; 0 beyond the
 								 * rank of the approximation */
 	float	   *y;				/* n x rank coordinates */
 
@@ -131,8 +131,9 @@ size_t		fc_kernel_projection_probes(size_t columns, bool published);
 typedef struct fc_kernel_pass
 {
 	size_t		n;
-	size_t		columns;		/* r', columns of D H R */
-	size_t		probes;			/* columns of independent random signs */
+	size_t		columns;		/* r', the number of columns of D H R */
+	size_t		probes;			/* number of columns of independent random
+								 * signs */
 	size_t		c;				/* columns + probes */
 	size_t		kept;			/* number of entries kept of each row, if the
 								 * matrix arrives row by row */
@@ -189,7 +190,8 @@ fc_status	fc_kernel_project_records(const fc_kernel_pass *pass, const int8_t *om
 
 /*
  * Relative floor of the eigenvalues in a pseudo-inverse in double precision. A
- * larger one loses directions, a smaller one amplifies rounding. A guess.
+ * larger one drops more eigenvectors, a smaller one amplifies rounding errors.
+ * A guess.
  */
 #define FC_PSEUDO_INVERSE_FLOOR	1e-12
 
@@ -211,8 +213,8 @@ void		fc_kernel_eigen_project(const fc_kernel_rows *rows, fc_arena *arena,
 									fc_embedding *result);
 
 /*
- * Sets out (left->n x right->n) = K / scale between exact rows that were
- * prepared together.
+ * Sets out (left->n x right->n) to K / scale for the rows of `left` and
+ * `right`, which are in double precision and were prepared together.
  */
 void		fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right,
 							 double *out);
@@ -250,7 +252,8 @@ typedef struct fc_kernel_projection_header
 								 * ignored here */
 	uint16_t	version;
 	uint8_t		method;
-	uint8_t		probes;			/* columns of Omega beyond r'; one pass only */
+	uint8_t		probes;			/* number of columns of Omega beyond r'; 0
+								 * unless one pass */
 	fc_kernel	kernel;
 	uint64_t	seed;
 	uint64_t	n;
@@ -258,7 +261,7 @@ typedef struct fc_kernel_projection_header
 	uint32_t	rank;
 	uint32_t	columns;		/* number of columns of Omega or of K, or of
 								 * pivots; 0 for the exact method */
-	uint32_t	oversampling;	/* requested oversampling; one pass only */
+	uint32_t	oversampling;	/* requested oversampling; 0 unless one pass */
 	double		relative_error; /* estimated relative error; -1: unknown */
 	double		error_deviation;	/* standard deviation of the estimate */
 	uint64_t	workspace;		/* bytes of memory used by the computation */

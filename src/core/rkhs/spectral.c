@@ -16,8 +16,9 @@
 #define WIDTHS	9
 
 /*
- * Product of gamma and the total variance of the rows for plain features. A
- * smaller one gives nearly the clusters of k-means. A guess.
+ * Product of gamma and the total variance of the rows for plain features. With
+ * a smaller one, k-means of these features is closer to k-means of the rows. A
+ * guess.
  */
 #define PLAIN_WIDTH	0.02
 
@@ -60,15 +61,15 @@ typedef struct spectral_work
 	double	   *mean;			/* d column means */
 	float	   *z;				/* n x d: x minus its mean, divided by the
 								 * root of the total variance */
-	int32_t    *label[2];		/* n labels each: [0] of the features, [1] of
+	int32_t    *label[2];		/* n labels each: [0] of k-means of y, [1] of
 								 * k-means of z */
 	double	   *counts;			/* k x k contingency table of the two labels */
-	int32_t    *number;			/* k labels of k-means, matched to the labels
-								 * of the features */
+	int32_t    *number;			/* k values: label of k-means of z that is
+								 * paired with each label of k-means of y */
 } spectral_work;
 
 /*
- * Matrix products count as a fifth of their operations, because they run five
+ * Multiply-adds of matrix products count as a fifth, because they run five
  * times as fast as other work.
  */
 double

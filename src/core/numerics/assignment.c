@@ -255,7 +255,10 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new,
 	}
 }
 
-/* Returns the index of the centroid (of k) nearest to x; ties go to the lowest. */
+/*
+ * Returns the index of the centroid (of k) nearest to x; ties go to the lowest
+ * index.
+ */
 static size_t
 nearest_centroid(const double *centroids, size_t k, size_t d, const double *x)
 {

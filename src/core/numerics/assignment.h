@@ -11,8 +11,9 @@
  * Solves the assignment problem: the cheapest pairing of rows and columns,
  * minimising sum_i cost[i, column_of_row[i]] with no column used twice. cost
  * is rows x columns, finite. If there are more rows than columns, the surplus
- * rows get -1. Ties go to the lowest column. Shortest augmenting paths (R.
- * Jonker, A. Volgenant 1987), O(min^2 max) time.
+ * rows get -1. Ties go to the lowest column. It uses shortest augmenting paths
+ * (R. Jonker, A. Volgenant 1987) in O(min^2 max) time, where min and max are
+ * the lower and the higher of rows and columns.
  */
 void		fc_assignment(const double *cost, size_t rows, size_t columns,
 						  fc_arena *arena, int32_t *column_of_row);

@@ -75,9 +75,9 @@ bool		fc_codes_are_fast(void);
 void		fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes);
 
 /*
- * Stores vector j: u (n coordinates), half the squared length of the vector,
- * and `rest`, the length of its component orthogonal to the coded axes. `max`
- * is the length of the longest vector.
+ * Rounds and stores the n coordinates u of vector j. `half` is half the
+ * squared length of the whole vector, and `rest` the length of its component
+ * orthogonal to the coded axes. `max` is the length of the longest vector.
  */
 void		fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n,
 						 double half, double rest, double max);

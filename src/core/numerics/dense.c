@@ -25,8 +25,8 @@
 
 /*
  * Maximum order of a matrix whose Cholesky factorisation is one LAPACK call.
- * It takes 0.25 s and cannot be interrupted; larger matrices are factorised
- * panel by panel, more slowly.
+ * The call takes 0.25 s at this order and cannot be interrupted. Larger
+ * matrices are factorised panel by panel, which is slower.
  */
 #define WHOLE	3072
 
@@ -101,7 +101,7 @@ fc_dots(const float *a, size_t rows, const float *b, size_t count, size_t d,
 /*
  * Adds alpha A A', or alpha A' A if `transposed`, to the lower triangle of C.
  * Each BLAS call takes a block of columns (rows if `transposed`) of A, so that
- * no call exceeds the time between interrupt checks.
+ * no call exceeds LONGEST_WORK.
  */
 static void
 rank_update(bool transposed, size_t n, size_t k, double alpha, const double *a,
@@ -331,8 +331,8 @@ count_infeasible(pivoting *p)
 }
 
 /*
- * Moves every infeasible variable into or out of F, or only the last one
- * unless `all` is set.
+ * Moves every infeasible variable into or out of F. If `all` is false, moves
+ * only the last one.
  */
 static void
 exchange(pivoting *p, bool all)

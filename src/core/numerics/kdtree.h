@@ -114,9 +114,9 @@ void		fc_kdtree_build(fc_kdtree *tree, const float *points);
 #define FC_PACKED_LANES	8
 
 /*
- * The second nearest point of a row is searched only up to this multiple of the
- * squared distance of the nearest one. A larger value finds it more often, in
- * more time. A guess.
+ * The second nearest point of a row is searched only up to this multiple of
+ * the squared distance of the nearest one. With a larger value, it is found
+ * more often, in more time. A guess.
  */
 #define FC_PACKED_REACH	4.0f
 

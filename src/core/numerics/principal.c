@@ -1,21 +1,23 @@
 /*
- * principal.c - leading eigenvectors of a symmetric matrix A; leading
- * principal axes: eigenvectors of A' A.
+ * principal.c - leading eigenvectors of a symmetric matrix A (order x order);
+ * leading principal axes, which are the eigenvectors of A' A for a data matrix
+ * A (rows x d).
  *
- * Three methods, by size (for principal axes, A is the data matrix, rows x d):
- *     order <= 512:     all eigenvectors by divide and conquer;
- *                       d <= 512: of A' A      rows d^2 + 9 d^3
+ * The size decides the method. Costs in multiply-adds are at the end of the
+ * line.
+ *     order <= 512:     all eigenvectors by divide and conquer
+ *     d <= 512:         all eigenvectors of A' A           rows d^2 + 9 d^3
  *     rows <= 512:      A A' = U S^2 U', axes S^-1 U' A    rows^2 d + 9 rows^3
  *     else:             subspace iteration from r + 10 random rows Q
  *                           Z = Q A (or Q A' A), H = Z Q' = S' T S
  *                           (Rayleigh-Ritz), Q <- orth(S Z)
  * (Halko, Martinsson, Tropp 2011, algorithm 4.4; Saad 2011, chapter 5). When Q
- * has more than 512 rows the Ritz step is left out: the iterates are
+ * has more than 512 rows, the Ritz step is left out. The iterates are then
  * orthonormalised in order, and so converge to the axes in order.
  *
  * For principal axes, products with A are computed in float, everything else
- * in double. Rows are orthonormalised by block Gram-Schmidt, with every
- * projection done twice (Giraud, Langou, Rozloznik 2005) and dependent rows
+ * in double. Rows are orthonormalised by block Gram-Schmidt (Giraud, Langou,
+ * Rozloznik 2005). Every projection is done twice, and dependent rows are
  * replaced.
  */
 #include "numerics/principal.h"
@@ -103,10 +105,11 @@ typedef struct subspace
 	double	   *z;				/* p x n: images of the rows of q */
 	double	   *rotated;		/* p x TILE: a tile of rotated columns */
 	double	   *coefficient;	/* ORTHO_AXES x p: inner products of rows */
-	double	   *h;				/* p x p; NULL: no Ritz step */
+	double	   *h;				/* p x p: H, then its eigenvectors; NULL: no
+								 * Ritz step */
 	eigen_work	eigen;
-	const double *a;			/* n x n; NULL: x is used */
-	const float *x;				/* rows x n */
+	const double *a;			/* n x n matrix A; NULL: A is x */
+	const float *x;				/* rows x n data matrix A; NULL: A is a */
 	size_t		rows;
 	float	   *rounded;		/* p x n: q in float */
 	float	   *image;			/* p x n: images in float */
@@ -620,7 +623,10 @@ fc_principal_axes(const float *x, size_t rows, size_t d, size_t n,
 	fc_arena_release(arena, used);
 }
 
-/* Adds up the memory of the iteration and of the direct methods. */
+/*
+ * Adds the memory of the iteration to the memory of the direct methods, an
+ * upper bound on either.
+ */
 size_t
 fc_principal_worksize(size_t rows, size_t d, size_t n)
 {

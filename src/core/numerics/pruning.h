@@ -65,7 +65,7 @@ typedef struct fc_pruning
 	size_t		lead;			/* number of leading axes; 0: only whole
 								 * coordinates are coded */
 	const double *center;		/* d values: mean of the centroids */
-	const float *axes;			/* lead x d */
+	const float *axes;			/* lead x d: principal axes of the centroids */
 	double		defect;			/* upper bound on || A A' - I ||, where A are
 								 * the axes */
 	double		max;			/* upper bound on ||v|| */
@@ -97,8 +97,9 @@ fc_pruning_left_out(const fc_pruning *pruning, double square, double along,
 /* Rows to label, and the function that measures their distances. */
 typedef struct fc_pruned_rows
 {
-	const double *x;			/* n x d; NULL: x_float is used */
-	const float *x_float;		/* n x d: the rows in float */
+	const double *x;			/* n x d rows in double; NULL: x_float is
+								 * used */
+	const float *x_float;		/* n x d rows in float, used if x is NULL */
 
 	/*
 	 * Returns the squared distance of a row to centroid j, exact up to double

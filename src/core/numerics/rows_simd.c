@@ -2,11 +2,11 @@
  * rows_simd.c - the inner loops over rows; see rows.h
  *
  * Each vector that is loaded from x is multiplied by four rows of the matrix.
- * The last d mod 16 coordinates of a row are handled by loading its last 16
- * and multiplying them by a copy of x whose other lanes are zero, so that no
- * loop runs over single coordinates. Each function is built for several
- * instruction sets; all versions with fused multiply-add give the same bits,
- * independent of the vector length.
+ * The last d mod 16 coordinates of a row are handled by loading the row's last
+ * 16 coordinates and multiplying them by a copy of x in which the coordinates
+ * counted before are zero. No loop runs over single coordinates. Each function
+ * is built for several instruction sets; all versions with fused multiply-add
+ * give the same bits, independent of the vector length.
  */
 #include "numerics/rows.h"
 

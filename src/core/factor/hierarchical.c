@@ -32,8 +32,8 @@ typedef struct peeling
 	fc_arena   *arena;
 	const fc_factors *wanted;	/* factors of T with their constraints */
 	fc_target	whole;			/* T, the matrix to factor */
-	double	   *residual;		/* dense copy of the residual, which has no
-								 * more values than T */
+	double	   *residual;		/* copy of the residual as a dense matrix,
+								 * which has no more values than T */
 	fc_factors	all;			/* S_1 .. S_i and the residual R_i */
 } peeling;
 

@@ -175,7 +175,7 @@ explained_by(const fc_omp *p, const double *b, const fc_line *old)
 	return sum;
 }
 
-/* Writes entries sorted by column. */
+/* Writes `count` entries to column and value, sorted by column. */
 static void
 write_sorted(const uint32_t *chosen, const double *from, size_t count,
 			 uint32_t *column, double *value)

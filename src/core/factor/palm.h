@@ -80,7 +80,7 @@ void		fc_sparse_identity(fc_sparse *a);
 void		fc_sparse_scale(fc_sparse *a, double scale);
 double		fc_sparse_norm(const fc_sparse *a);
 
-/* Computes y (rows) = a x. */
+/* Computes y = a x; y has a->rows values. */
 void		fc_sparse_vector(const fc_sparse *a, const double *x, double *y);
 
 /* ---- tiles ---- */
@@ -170,8 +170,8 @@ typedef struct fc_largest
 								 * unused entries are 0 */
 	fc_entry   *in_column;		/* columns x per_column, descending in
 								 * magnitude; unused entries are 0 */
-	double	   *min;			/* rows values: magnitude of the last entry in
-								 * each row's list */
+	double	   *min;			/* one value per row: magnitude of the last
+								 * entry in its list */
 	fc_entry   *bucket;			/* columns x per_column: entries of the
 								 * columns' lists, sorted by row */
 	uint32_t   *start;			/* rows + 1 values: start of each row in

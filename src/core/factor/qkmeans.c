@@ -53,7 +53,7 @@ typedef struct qkmeans_work
 	size_t		d;
 	fc_constraint constraint[FC_MAX_FACTORS];
 	fc_factors	factors;
-	fc_factors	saved;			/* factors before a trial */
+	fc_factors	saved;			/* factors to restore if others are worse */
 	double	   *mean;			/* k x d: means of the clusters, minus the
 								 * offset */
 	double	   *weight;			/* k: weights of the clusters */

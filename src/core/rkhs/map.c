@@ -290,8 +290,9 @@ single_features(const fc_kernel_map *map, const double *x, fc_scratch scratch,
 }
 
 /*
- * Returns the size of the scratch space in floats: the operator's, plus k +
- * rank aligned doubles, whose space also serves as 2 k floats.
+ * Returns the size of the scratch space in floats: the operator's own scratch
+ * space, plus k + rank aligned doubles. The space of the doubles also serves
+ * as 2 k floats.
  */
 size_t
 fc_kernel_map_scratch(const fc_kernel_map *map)

@@ -50,10 +50,9 @@ typedef struct fc_kernel_map
 {
 	fc_kernel	kernel;
 	size_t		rank;
-	bool		unit;			/* true if features other than zero have
-								 * length 1 */
+	bool		unit;			/* true if nonzero features have length 1 */
 	const double *norms;		/* k squared norms of the landmarks */
-	const double *t;			/* rank x k values of L_r^-1/2 V_r' */
+	const double *t;			/* rank x k matrix L_r^-1/2 V_r' */
 
 	/*
 	 * t in single precision, set by fc_kernel_map_prepare for the rbf kernel
@@ -182,8 +181,9 @@ typedef struct fc_spectral
 	 * features; the caller allocates fc_spectral_rank(k, max) x max values
 	 */
 	double	   *t;
-	double		cost;			/* mean squared distance of y from its
-								 * centroids; NAN for plain features */
+	double		cost;			/* mean squared distance of y from the nearest
+								 * centroid of k-means; NAN for plain
+								 * features */
 } fc_spectral;
 
 /* Returns the approximate number of multiply-adds of fc_spectral_choose. */

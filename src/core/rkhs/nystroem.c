@@ -32,9 +32,9 @@ typedef struct nystroem_work
 	size_t	   *chosen;			/* indices of the m chosen columns */
 	double	   *columns;		/* n x m columns of K */
 	double	   *inner;			/* m x m: the chosen rows of `columns` */
-	double	   *values;			/* eigenvalues, one per pair */
-	double	   *vectors;		/* pairs x m eigenvectors */
-	double	   *t;				/* m x pairs: inverse root of inner */
+	double	   *values;			/* eigenvalues of `inner`, one per pair */
+	double	   *vectors;		/* pairs x m eigenvectors of `inner` */
+	double	   *t;				/* m x pairs: inverse square root of `inner` */
 } nystroem_work;
 
 void
@@ -123,8 +123,10 @@ fc_kernel_eigen_project(const fc_kernel_rows *rows, fc_arena *arena,
 	double	   *matrix = FC_TAKE(arena, n * n, double);
 	double	   *values = FC_TAKE(arena, pairs, double);
 	double	   *vectors = FC_TAKE(arena, pairs * n, double);
-	double	   *axes = FC_TAKE(arena, n * pairs, double);	/* n x pairs: U L^-1/2 */
-	double	   *diagonal = FC_TAKE(arena, pairs * pairs, double);	/* pairs x pairs: L */
+
+	/* K ~ U L U'; axes is U L^-1/2 (n x pairs), diagonal is L (pairs x pairs) */
+	double	   *axes = FC_TAKE(arena, n * pairs, double);
+	double	   *diagonal = FC_TAKE(arena, pairs * pairs, double);
 
 	fc_kernel_matrix(rows, rows, matrix);
 	square = sum_squares(matrix, n, n);

@@ -184,7 +184,7 @@ typedef struct projection_work
 	double	   *inner;			/* c x c: Omega' W */
 	double	   *values;			/* c eigenvalues of inner */
 	double	   *vectors;		/* c x c eigenvectors of inner */
-	double	   *t;				/* c x c inverse root of inner */
+	double	   *t;				/* c x c inverse square root of inner */
 	double	   *signs;			/* TILE x c signs as doubles */
 } projection_work;
 

@@ -38,14 +38,14 @@ typedef struct fc_embedding
 	size_t		rank;
 	double	   *eigenvalues;	/* `rank` eigenvalues, descending; 0 beyond the
 								 * rank of the approximation */
-	float	   *y;				/* n x rank coordinates */
+	float	   *y;				/* n x rank coordinates of the rows */
 
 	/*
 	 * estimate of ||K - Y Y'||_F / ||K||_F; -1 if the method has no estimate
 	 */
 	double		relative_error;
-	double		error_deviation;	/* standard deviation of that estimate; 0
-									 * if there is none */
+	double		error_deviation;	/* standard deviation of relative_error; 0
+									 * if the method estimates none */
 } fc_embedding;
 
 typedef enum fc_kernel_method

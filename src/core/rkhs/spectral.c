@@ -42,23 +42,24 @@ typedef struct spectral_work
 								 * dimension of phi */
 	uint64_t	seed;
 	double	   *matrix;			/* max x max scratch matrix */
-	double	   *values;			/* up to `max` eigenvalues */
-	double	   *vectors;		/* eigenvectors, up to max x max values */
-	double	   *root;			/* landmarks x found: V L^-1/2 */
+	double	   *values;			/* up to `max` eigenvalues of `matrix` */
+	double	   *vectors;		/* eigenvectors of `matrix`, up to max x max
+								 * values */
+	double	   *root;			/* landmarks x found: V L^-1/2 (map.h) */
 
 	/*
 	 * first kappa(x_i, u_j), n x landmarks; later phi / sqrt(deg), n x found
 	 */
 	double	   *cross;
-	double	   *phi;			/* n x found features */
+	double	   *phi;			/* n x found features of the rows */
 	double	   *sum;			/* sum of phi over the rows, `max` values
 								 * allocated */
-	double	   *degree;			/* n degrees */
+	double	   *degree;			/* n values: degree of each row (map.h) */
 	double	   *row;			/* k coordinates of the current row */
 	float	   *y;				/* n x k features, each row scaled to length 1 */
 	double	   *centroids;		/* k x max(k, d) centroids */
 	double	   *weights;		/* k cluster weights */
-	double	   *mean;			/* d column means */
+	double	   *mean;			/* d values: mean of each column */
 	float	   *z;				/* n x d: x minus its mean, divided by the
 								 * root of the total variance */
 	int32_t    *label[2];		/* n labels each: [0] of k-means of y, [1] of

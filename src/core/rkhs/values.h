@@ -9,14 +9,14 @@
 #include "base/fc.h"
 
 /*
- * Sets values = (values + coef0)^degree, degree >= 1. Returns the sum of
+ * Sets values[i] = (values[i] + coef0)^degree, degree >= 1. Returns the sum of
  * their squares.
  */
 double		fc_power_values(float *values, size_t count, int degree, float coef0);
 
 /*
- * Sets values = exp(values - left - right[i]), relative error 2e-7, with the
- * exponent clamped to -87 .. 0. Returns the sum of their squares.
+ * Sets values[i] = exp(values[i] - left - right[i]) with a relative error of
+ * 2e-7. The exponent is clamped to -87 .. 0. Returns the sum of their squares.
  */
 double		fc_exponential_values(float *values, size_t count, float left,
 								  const float *right);

@@ -61,10 +61,12 @@ typedef struct fc_kdtree
 {
 	size_t		n;
 	size_t		d;
-	size_t		leaf;			/* points per leaf */
+	size_t		leaf;			/* number of points per leaf; the last leaf may
+								 * have fewer */
 	size_t		leaves;
 	uint32_t   *order;			/* n indices of points, grouped by leaf */
-	size_t		width;			/* coordinates per corner of a box, d or more */
+	size_t		width;			/* number of coordinates per corner of a box, d
+								 * or more */
 
 	/*
 	 * 2 * width values per node: the lowest and the highest coordinates;
@@ -133,7 +135,8 @@ typedef struct fc_packed_kdtree
 	 * rounded up to a multiple of FC_PACKED_LANES
 	 */
 	fc_kdtree	tree;
-	float	   *packs;			/* leaves x d x FC_PACKED_LEAF coordinates */
+	float	   *packs;			/* leaves x d x FC_PACKED_LEAF: coordinates of
+								 * the points of each leaf */
 } fc_packed_kdtree;
 
 /*

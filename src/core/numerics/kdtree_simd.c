@@ -192,8 +192,8 @@ leaf_distances(const float *pack, size_t d, const float *x, float *squared)
 
 /*
  * Computes the squared distances from x to two boxes: sums of max(low - x, x -
- * high, 0)^2 in FC_PACKED_LANES lanes. They are never NaN: bounds may be
- * infinite, but x is not, and a coordinate that is NaN adds 0.
+ * high, 0)^2 in FC_PACKED_LANES lanes. The distances are never NaN: corners of
+ * a box may be infinite, but x is not, and a coordinate that is NaN adds 0.
  */
 FC_CLONES
 static void

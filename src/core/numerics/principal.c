@@ -99,9 +99,10 @@ take_eigen(fc_arena *arena, size_t order)
 typedef struct subspace
 {
 	size_t		p;				/* number of rows of q, at least r */
-	size_t		n;
+	size_t		n;				/* order of a, or number of columns of x */
 	size_t		r;				/* number of requested vectors */
-	double	   *q;				/* p x n, orthonormal */
+	double	   *q;				/* p x n: orthonormal rows that span the
+								 * subspace */
 	double	   *z;				/* p x n: images of the rows of q */
 	double	   *rotated;		/* p x TILE: a tile of rotated columns */
 	double	   *coefficient;	/* ORTHO_AXES x p: inner products of rows */

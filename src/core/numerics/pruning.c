@@ -488,15 +488,17 @@ typedef struct pruned_row
 
 typedef struct pruning_work
 {
-	pruned_row *row;			/* n rows */
+	pruned_row *row;			/* n entries: bounds and candidates of each
+								 * row */
 	float	   *y;				/* n x d: rows minus the center */
 	float	   *z;				/* n x lead: coordinates of the rows along the
 								 * axes */
 	uint8_t    *bytes;			/* n x width: rows in bytes */
 	float	   *floats;			/* n x width: the bytes as floats, if vectors
 								 * are floats */
-	int32_t    *dots;			/* n x BLOCK dot products */
-	float	   *lower;			/* PASS lower bounds */
+	int32_t    *dots;			/* n x BLOCK dot products of rows with
+								 * centroids */
+	float	   *lower;			/* PASS values: lower bounds of centroids */
 	uint32_t   *place;			/* n x max_candidates: indices of the
 								 * candidates */
 	float	   *bound;			/* n x max_candidates: lower bounds of the

@@ -41,7 +41,7 @@ fold(sum_lanes sum)
 	return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
-/* lane i of four */
+/* Lane i of four doubles. */
 #define lane_of(sums, i)	FC_LANE(sums, DOUBLES, i)
 
 INLINE double

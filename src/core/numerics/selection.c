@@ -86,7 +86,7 @@ typedef struct trim_work
 	size_t		rows;
 	size_t		d;
 	double		total;			/* sum of the weights */
-	double	   *median;			/* d values */
+	double	   *median;			/* d values: median of each dimension */
 	double	   *unit;			/* d values: 1 / s_c, or 0 for a constant
 								 * dimension */
 	double	   *value;			/* `rows` values: a column, then squared

@@ -59,9 +59,9 @@
 #define MAX_REST	0.1
 
 /*
- * Costs, relative to a multiply-add of sgemm, choose the fastest method for a
- * block of rows; a wrong cost only wastes time. This is the cost of a
- * multiply-add of bytes (bench/pruning.c).
+ * The costs below choose the fastest method for a block of rows; a wrong cost
+ * only wastes time. They are relative to a multiply-add of sgemm. BYTE_WORK is
+ * the cost of a multiply-add of bytes (bench/pruning.c).
  */
 #define BYTE_WORK	0.25
 

@@ -48,7 +48,8 @@ typedef struct spectral_work
 	double	   *root;			/* landmarks x found: V L^-1/2 (map.h) */
 
 	/*
-	 * first kappa(x_i, u_j), n x landmarks; later phi / sqrt(deg), n x found
+	 * n x landmarks values kappa(x_i, u_j) at first; later n x found values
+	 * phi / sqrt(deg)
 	 */
 	double	   *cross;
 	double	   *phi;			/* n x found features of the rows */

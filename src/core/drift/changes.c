@@ -14,8 +14,9 @@
 #define WINDOWS	5
 
 /*
- * Minimum number of days with which a window is compared. Fewer days find
- * changes in close succession, but their mean varies more by chance. A guess.
+ * Minimum number of earlier days with which a window is compared. With fewer
+ * days, changes in close succession are found, but the mean of these days
+ * varies more by chance. A guess.
  */
 #define MIN_SEGMENT	3
 
@@ -28,7 +29,7 @@
 
 /*
  * Maximum number of days from which the null distribution is estimated. More
- * days take longer, and hardly make the estimate more precise. A guess.
+ * days take longer, and hardly improve the estimate. A guess.
  */
 #define MAX_NULL_DAYS	256
 
@@ -54,7 +55,8 @@
 typedef struct change_series
 {
 	const fc_spec *spec;
-	size_t		length;			/* length of z, two numbers per moment used */
+	size_t		length;			/* length of the mean waves z of a day, two
+								 * numbers per moment used */
 	double	   *sum;			/* (days + 1) x length: sums of n z over the
 								 * preceding days */
 	double	   *rows;			/* days + 1 values: sums of the effective
@@ -79,10 +81,13 @@ typedef struct change_series
 	double	   *gram2;			/* MAX_NULL_DAYS^2: matrix product gram * gram */
 } change_series;
 
-/* Null distribution of n |z - E z|^2 for a day of n rows. */
+/*
+ * Null distribution of n |z - E z|^2 for the mean waves z of a day of n rows.
+ * The covariance matrix of a row is S.
+ */
 typedef struct day_null
 {
-	double		trace;
+	double		trace;			/* tr S */
 	fc_wave_null null;
 	size_t		days;			/* number of days it was estimated from; 0: no
 								 * estimate yet */
@@ -90,7 +95,7 @@ typedef struct day_null
 
 /* ---- the series ---- */
 
-/* Adds a day of n rows to the sums of the columns. */
+/* Adds day t with n rows to the sums of the columns. */
 static void
 add_columns(const change_series *series, const fc_sketch_view *first,
 			const fc_sketch_view *day, size_t t, double n)
@@ -357,10 +362,11 @@ student_tail(double t, double freedom)
 }
 
 /*
- * Returns true if the last of the days [first, end) is an alarm, and describes
- * the change in *change. If a column has the smallest p-value, the change is
- * placed before the window with the largest |t| of that column. Otherwise it
- * is placed before the window with the largest distance of the waves.
+ * Returns true if the last of the days [first, end) is an alarm. Sets first,
+ * found and p_value of *change. If a column has the smallest p-value, the
+ * change is placed before the window with the largest |t| of this column.
+ * Otherwise it is placed before the window with the largest distance of the
+ * waves.
  */
 static bool
 find_change(const change_series *series, size_t first, size_t end,

@@ -2,13 +2,17 @@
  * changes.h - finds the days on which the rows changed, from sketches of days
  * in order. The method is online: the result for a day uses no later day.
  *
- * The last 1, 2, 4, 8 and 16 days are compared with all earlier days since the
- * last change, by their waves and by the mean of each column. For N1 and N2
- * rows and c = 1/N1 + 1/N2 the squared distance of the mean waves is c sum_i
- * lambda_i chi^2_1, as in waves.h, but the moments of S are estimated from the
- * days themselves: days whose distribution always varies, such as weekends,
- * are then not reported as changes. Day a has n_a rows and the mean waves z_a;
- * z is the mean over nu + 1 days. Let G be the Gram matrix of u_a = sqrt(n_a)
+ * Windows of the last 1, 2, 4, 8 and 16 days are compared with all earlier
+ * days since the last change. There are two sets of tests: the waves, and the
+ * mean of each column. Let N1 and N2 be the numbers of rows of the two sides,
+ * and c = 1/N1 + 1/N2.
+ *
+ * Waves: the squared distance of the mean waves is c sum_i lambda_i chi^2_1,
+ * where the lambda_i are the eigenvalues of S, as in waves.h. The traces of
+ * powers of S are estimated from the days themselves, however. Differences
+ * that always exist between days, such as between weekends and workdays, are
+ * then not reported as changes. Day a has n_a rows and the mean waves z_a; z
+ * is the mean over nu + 1 days. Let G be the Gram matrix of u_a = sqrt(n_a)
  * (z_a - z). If the u_a are Gaussian, unbiased estimates are
  *     tr S    tr G / nu
  *     tr S^2  nu^2 / ((nu - 1) (nu + 2)) (t2 - t1^2 / nu)
@@ -18,18 +22,21 @@
  * (M. Srivastava 2005). Because of the errors of these estimates, tr S^2 and
  * tr S^3 are multiplied by 1 + 2/nu and 1 + 6/nu.
  *
- * Waves are insensitive to one moving column among many, and may miss it
- * entirely if the spec has a basis. The means of the columns are tested as
- * well: their difference divided by sqrt(c v) has Student's distribution with
- * nu degrees of freedom. v is the largest of three variances: of the rows on
- * either side, and n_a times the variance of the means of days. Outliers,
- * which move a mean, thus also widen its null distribution.
+ * Means: waves are insensitive to one moving column among many. They may miss
+ * it entirely if the spec has a basis. The means of the columns are therefore
+ * tested as well. The difference of two means, divided by sqrt(c v), has
+ * Student's distribution with nu degrees of freedom. v is the largest of three
+ * variances: the variances of the rows on either side, and n_a times the
+ * variance of the means of days. Outliers, which move a mean, thus also widen
+ * its null distribution.
  *
- * A day is an alarm if the smallest p-value of its windows, times the number
- * of windows and (for means) of columns, times two for the two test sets, is
- * below a bound. Fewer than 5 of 100 years without a change have an alarm
- * (bench/change_points.py). The change is placed before the window of 1 to 16
- * days with the largest distance divided by c, or the largest |t|.
+ * The p-values of the waves are multiplied by the number of windows, and the
+ * p-values of the means by the numbers of windows and columns. Both are
+ * multiplied by 2, the number of test sets. A day is an alarm if the smallest
+ * product is below a bound. Fewer than 5 of 100 years without a change have an
+ * alarm (bench/change_points.py). The change is placed before one of the
+ * windows of 1 to 16 days: the window with the largest distance divided by c,
+ * or with the largest |t| of the column that raised the alarm.
  */
 #ifndef FC_DRIFT_CHANGES_H
 #define FC_DRIFT_CHANGES_H

@@ -105,7 +105,10 @@ words_of(fc_drift_counts *counts)
 						 numbers_size(counts, counts->flags));
 }
 
-/* Returns the cell of 0 in each column, after the bits of pending rows. */
+/*
+ * Returns the array of the cells of 0, one per column. It follows the bits of
+ * the pending rows.
+ */
 static inline uint8_t *
 zero_cells(fc_drift_counts *counts)
 {
@@ -168,7 +171,10 @@ check_numbers(const fc_drift_counts *counts)
 	return FC_OK;
 }
 
-/* Checks that the units, if there are any, have finite numbers from 0 on. */
+/*
+ * Returns true if there are no units, or if all their numbers are finite and
+ * none but wave_excess is negative.
+ */
 static bool
 units_valid(const fc_drift_counts *counts)
 {
@@ -278,9 +284,10 @@ fc_drift_fold(fc_drift_counts *counts)
 }
 
 /*
- * Sets FC_DRIFT_NULLS of the target as it will be after combining: if both
- * have it, or one has it and the other has no rows. Without it, clears the
- * NULLs of the target.
+ * Prepares the target's FC_DRIFT_NULLS for adding the source. A target without
+ * rows takes the flag from the source, or keeps its own. A target with rows
+ * loses the flag if the source has rows without it. If the target has no flag
+ * then, clears its NULLs.
  */
 static void
 combine_knowledge(fc_drift_counts *target, const fc_drift_counts *source)
@@ -440,7 +447,10 @@ fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
 	}
 }
 
-/* Counts the row and makes its bits pending; x: its values from the origin. */
+/*
+ * Adds the weight to the number of rows, and the bits of the row to the
+ * pending rows. x has the values of the row relative to the origin.
+ */
 static void
 count_bits(const fc_drift_prepared *prepared, const float *x, uint32_t weight,
 		   fc_drift_counts *counts)

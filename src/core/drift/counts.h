@@ -5,25 +5,25 @@
  * A row counts as often as its weight, a whole number; the number of rows is
  * then the sum of the weights. Counts are exact, and linear in the rows. They
  * are integers of 32 bits below 2^32 rows, and of 64 bits beyond
- * (FC_DRIFT_WIDE); the number of rows decides the width, so that equal counts
+ * (FC_DRIFT_WIDE). The number of rows decides the width, so that equal counts
  * have equal bytes.
  *
  * Layout (offsets multiples of 8, padding zero):
  *     fc_drift_counts
- *     count cell[dim * FC_DRIFT_CELLS]      rows of a column below its
- *                                           smallest value, up to each edge,
- *                                           above the last
+ *     count cell[dim * FC_DRIFT_CELLS]      rows in the cells of each column:
+ *                                           below its smallest value, up to
+ *                                           each edge, above the last edge
  *     count both[bits (bits - 1) / 2]       rows with both bits of a pair:
  *                                           (0, 1), (0, 2) .. (1, 2) ..
- *     count nulls[dim]                      rows in which a column of the
- *                                           table is NULL, in the last of its
- *                                           dimensions; 0 in others, and
+ *     count nulls[dim]                      rows with a NULL in a column of the
+ *                                           table, at the last dimension of the
+ *                                           column; 0 at other dimensions, and
  *                                           without FC_DRIFT_NULLS
- * and, only with FC_DRIFT_UNITS, which stored values may have:
+ * Stored values with FC_DRIFT_UNITS continue with:
  *     fc_drift_units
  *     float    between[fc_drift_statistics]     variances between units
  *                                           (units.h)
- * and, only with FC_DRIFT_UNPACKED (an aggregate state), the bits of the
+ * Aggregate states have FC_DRIFT_UNPACKED. They continue with the bits of the
  * pending rows, whose pairs are counted in batches:
  *     uint32 words[2 * FC_DRIFT_LANES(bits)]    bit i of a word: row i in the
  *                                               first half of the words, row
@@ -31,9 +31,13 @@
  *     uint32 planes[2 * FC_DRIFT_PLANES]        the bits of weights, in the
  *                                               same order
  *     uint8  zero[FC_DRIFT_LANES(dim)]          the cell of 0 in each column
- * Rows and cells include pending rows; pairs include them once they are
- * folded. Until then, the cells of 0 lack the zeros of sparse rows: they are
- * smaller by their elements instead, modulo the width of a count.
+ * The number of rows and the cells include pending rows. Counts of pairs
+ * include them once they are folded.
+ *
+ * A sparse row is counted in the cells of its elements at first. In these
+ * columns, its weight is subtracted from the cell of 0, modulo the width of a
+ * count. fc_drift_fold then adds the weight of all sparse rows to the cell of
+ * 0 of every column.
  */
 #ifndef FC_DRIFT_COUNTS_H
 #define FC_DRIFT_COUNTS_H
@@ -46,10 +50,10 @@
 /* Flag of counts of 64 bits. */
 #define FC_DRIFT_WIDE	0x02
 
-/* Flag of counts of rows whose NULLs were known, and counted. */
+/* Flag of counts in which NULLs were counted, too. */
 #define FC_DRIFT_NULLS	0x04
 
-/* Flag of counts of rows that are grouped in units. */
+/* Flag of counts of rows that are in units, or have weights (units.h). */
 #define FC_DRIFT_UNITS	0x08
 
 /*
@@ -86,12 +90,16 @@ typedef struct fc_drift_counts
 	uint32_t	far;
 	uint32_t	pending;		/* number of pending rows; 0 unless unpacked */
 	int64_t		rows;
-	uint64_t	sparse;			/* number of rows that the cells of 0 lack; 0
-								 * unless unpacked */
+	uint64_t	sparse;			/* total weight of the sparse rows that are not
+								 * yet added to the cells of 0; 0 unless
+								 * unpacked */
 	uint64_t	reserved[3];	/* always 0 */
 } fc_drift_counts;
 
-/* Sizes of units of counted rows, and the law of their waves (units.h). */
+/*
+ * Sizes of the units of the counted rows, and the null distribution of their
+ * waves (units.h).
+ */
 typedef struct fc_drift_units
 {
 	int64_t		units;			/* number of units; 0 if each row is a unit,
@@ -99,15 +107,16 @@ typedef struct fc_drift_units
 	double		rows;			/* number of rows */
 
 	/*
-	 * sum over units of the squared share of the rows or of their weights,
-	 * the inverse of the effective number of units
+	 * sum over the units of the squared share of the rows, or of the weights,
+	 * in a unit; the inverse is the effective number of units
 	 */
 	double		square;
-	double		parts;			/* effective number of parts */
+	double		parts;			/* effective number of parts (units.h) */
 
 	/*
-	 * mean of the MMD^2 of waves minus its mean for independent rows; tr V^2
-	 * and tr V^3, where V is the covariance matrix of the mean waves
+	 * wave_excess: mean of the MMD^2 of the waves, minus its mean for
+	 * independent rows. wave_square and wave_cube: tr V^2 and tr V^3, where V
+	 * is the covariance matrix of the mean waves
 	 */
 	double		wave_excess;
 	double		wave_square;
@@ -142,9 +151,13 @@ fc_drift_numbers(const fc_drift_counts *counts)
 }
 
 /*
- * Returns the number of statistics whose variances between units are stored:
- * cumulative cells, rows with both bits of pairs and NULLs, in the places of
- * these counts; then rows with one bit of pairs, ranks and means of columns.
+ * Returns the number of statistics whose variances between units are stored.
+ * They are, in this order:
+ *     cumulative cells, rows with both bits of a pair, and NULLs, each at the
+ *     index of its count
+ *     rows with exactly one bit of a pair
+ *     ranks of the columns
+ *     means of the columns
  */
 static inline size_t
 fc_drift_statistics(const fc_drift_counts *counts)
@@ -188,7 +201,10 @@ size_t		fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags);
 void		fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags,
 								 fc_drift_counts *counts);
 
-/* Adds the pending rows to the counts of pairs, and zeros to their cells. */
+/*
+ * Adds the pending rows to the counts of pairs, and the zeros of sparse rows
+ * to the cells of 0.
+ */
 void		fc_drift_fold(fc_drift_counts *counts);
 
 static inline bool
@@ -198,10 +214,10 @@ fc_drift_is_folded(const fc_drift_counts *counts)
 }
 
 /*
- * Copies counts with other flags, apart from FC_DRIFT_NULLS, into
- * fc_drift_counts_size(source, flags) bytes; source must be folded. With
- * FC_DRIFT_UNITS, the units are 0. Returns FC_EOVERFLOW if there are too many
- * rows for 32 bits.
+ * Copies counts into fc_drift_counts_size(source, flags) bytes. The copy has
+ * these flags, and FC_DRIFT_NULLS if the source has it. The source must be
+ * folded. With FC_DRIFT_UNITS, the units are 0. Returns FC_EOVERFLOW if there
+ * are too many rows for 32 bits.
  */
 fc_status	fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 							 fc_drift_counts *target);
@@ -222,11 +238,11 @@ fc_drift_packed_flags(const fc_drift_counts *counts)
 }
 
 /*
- * Adds sign * source (1 or -1) to target; both must be folded, and the target
- * wide enough for all rows and without FC_DRIFT_UNITS. NULLs remain known only
- * if they are known for the rows of both. Returns FC_EMISMATCH if the specs
- * differ, FC_ENEGATIVE if the target lacks rows to subtract, FC_EOVERFLOW if
- * the rows exceed the width.
+ * Adds sign * source to target, where `sign` is 1 or -1. Both must be folded.
+ * The target must be wide enough for all rows, and without FC_DRIFT_UNITS. It
+ * keeps NULLs only if both sides counted them. Returns FC_EMISMATCH if the
+ * specs differ, FC_ENEGATIVE if the target lacks rows to subtract,
+ * FC_EOVERFLOW if the rows exceed the width.
  */
 fc_status	fc_drift_combine(fc_drift_counts *target,
 							 const fc_drift_counts *source, int sign);
@@ -269,18 +285,18 @@ void		fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena,
 							 fc_drift_prepared *prepared);
 
 /*
- * Counts one row `weight` times, from 1 to FC_DRIFT_MAX_WEIGHT. It is given as
- * unaligned doubles or floats; the other argument is NULL. If the metric is
- * cosine, the row must have length 1. The counts must be unpacked, of the
- * prepared spec, and wide if 32 bits do not suffice. Returns FC_EVALUE if a
- * value is not finite.
+ * Counts one row `weight` times, from 1 to FC_DRIFT_MAX_WEIGHT. The row is
+ * given as unaligned doubles or floats; the other pointer is NULL. If the
+ * metric is cosine, the row must have length 1. The counts must be unpacked,
+ * of the prepared spec, and wide if 32 bits do not suffice. Returns FC_EVALUE
+ * if a value is not finite.
  */
 fc_status	fc_drift_count_row(const fc_drift_prepared *prepared, const double *doubles,
 							   const float *floats, uint32_t weight, fc_drift_counts *counts);
 
 /*
- * Counts a sparse row like the row with its zeros filled in, in time for its
- * elements and the bits only.
+ * Counts a sparse row, with the same result as for the dense row. The time is
+ * proportional to the number of elements plus the number of bits.
  */
 fc_status	fc_drift_count_sparse_row(const fc_drift_prepared *prepared,
 									  const fc_sparse_row *row, uint32_t weight,

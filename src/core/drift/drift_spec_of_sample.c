@@ -28,8 +28,8 @@ static const double quantiles[] = {
 };
 
 /*
- * Shares of the sample at or below the middle and the outer edges. Of the
- * edges of a column, the nearest to these shares are chosen.
+ * Wanted shares of the sample at or below the middle and the outer edges of a
+ * column. The edges whose shares are nearest are chosen.
  */
 static const double thirds[] = {
 	[FC_DRIFT_MIDDLE] = .5,
@@ -58,14 +58,16 @@ static const double thirds[] = {
  */
 #define MAX_OFFSET	0x1p36
 
-/* Minimum scale of a column, whose inverse is finite. */
+/* Minimum scale of a column. The inverse is still finite. */
 #define MIN_SCALE	1e-280
 
 /*
- * Number of values at which the scale of a column that is mostly one value has
- * equal parts of its own scale and of the scale of all such columns. Fewer
- * values raise false alarms, because each column fits its own values better
- * than other rows do; more hide changes (bench/drift.py).
+ * Weight of the pool in the scale of a column with interquartile range 0, in
+ * values (drift_spec_of_sample.h). A column with this number of values other
+ * than the median takes half of log scale from its own values, and half from
+ * the pool. A smaller weight raises false alarms, because each column fits its
+ * own values better than other rows do. A larger one hides changes
+ * (bench/drift.py).
  */
 #define POOLED_VALUES	100.0
 
@@ -414,22 +416,27 @@ fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed, fc_arena *arena,
 /* ---- waves ---- */
 
 /*
- * How the scale of a column is measured. trust is the share of the column's
- * own scale in the logarithm of its scale; the rest is the scale of the pool.
+ * Scale of a column. `own` is the scale measured on its own values. The
+ * logarithm of the final scale is trust * log own plus 1 - trust times the
+ * logarithm of the common scale of the pool.
  */
 typedef struct column_scale
 {
 	double		own;
 	double		trust;
-	double		min;			/* keeps extreme values of the sample within
-								 * the range of a sketch */
+
+	/*
+	 * lower bound of the scale, which keeps extreme values of the sample
+	 * within the range of a sketch
+	 */
+	double		min;
 } column_scale;
 
 /*
- * Sets own to the median distance from x to the values that differ from x,
- * with a trust of n / (n + POOLED_VALUES) for n such values. If they are
- * several and equal, such as the ones of a category, the distance is exact.
- * Overwrites work->value.
+ * Sets `own` to the median distance from x of the n values that differ from x,
+ * or to 1 if there are none. Sets `trust` to n / (n + POOLED_VALUES). If n is
+ * 2 or more and all distances are equal, as for the ones of a category, the
+ * scale is exact, and `trust` is 1. Overwrites work->value.
  */
 static void
 measure_others(const column_work *work, size_t n, float x,
@@ -475,8 +482,8 @@ measure_column(const column_work *work, size_t n, double origin,
 }
 
 /*
- * Returns the logarithm of the common scale of the columns that are not fully
- * trusted, or 0 if there are none.
+ * Returns the logarithm of the common scale of the columns with a trust below
+ * 1, or 0 if there are none.
  */
 static double
 pooled_scale(const column_scale *scales, size_t d)

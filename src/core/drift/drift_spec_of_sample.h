@@ -10,8 +10,8 @@
 #include "sketch/spec.h"
 
 /*
- * Number of rows at the start of the sample that are used. With more rows,
- * edges are placed more precisely, in more time. A guess.
+ * Maximum number of sample rows that are used, the first ones. With more rows,
+ * edges are placed more precisely, but this takes longer. A guess.
  */
 #define FC_DRIFT_SAMPLE	5000
 
@@ -22,10 +22,11 @@
 size_t		fc_drift_spec_bound(const fc_weighted_rows *sample);
 
 /*
- * Chooses a spec. If a column has at most FC_DRIFT_EDGES distinct values, all
- * of them are edges. Otherwise its edges are quantiles without repeats and,
- * below each value that many rows share, the next smaller value. Weights are
- * ignored.
+ * Chooses a spec, and writes it into fc_drift_spec_bound(sample) bytes. If a
+ * column has at most FC_DRIFT_EDGES distinct values, all of them are edges.
+ * Otherwise its edges are the distinct quantiles. While there is room, the
+ * next smaller value below each value that many rows share is an edge, too.
+ * Weights are ignored.
  */
 void		fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed,
 							fc_arena *work, fc_drift_spec *spec);
@@ -46,16 +47,22 @@ void		fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed,
 #define FC_WAVE_SCALES	2
 
 /*
- * Sets the fields of a sketch_spec that uses all dimensions. Its frequencies,
- * omega ~ N(0, I / d) / t for each kernel width t, are applied to (x - center)
- * / scale. center is the median (0 with zero_center); scale is the
- * interquartile range / 1.349. If this range is 0, let own be the median
- * distance from the median to the n values that differ from it, and
+ * Sets the fields of a sketch_spec that uses all dimensions. The fields point
+ * to center, scale (d values each) and sigmas.
+ *
+ * The frequencies are omega ~ N(0, I / d) / t for each kernel width t. They
+ * are applied to (x - center) / scale. center is the median of a column, or 0
+ * with zero_center. scale is the interquartile range / 1.349.
+ *
+ * If this range is 0, let n be the number of values that differ from the
+ * median. Let `own` be the median distance of these values from the median.
+ * Then
  *     log scale = (n log own + 100 pool) / (n + 100)
  * where pool is the mean of log own over all such columns, weighted by n / (n
- * + 100). Waves of many sparse columns, each scaled by a few rows, would fit
- * these rows better than any others. A column with a single other value keeps
- * its own scale. The fields point to center, scale (d values each) and sigmas.
+ * + 100). Without the pool, the scale of a sparse column would depend on a few
+ * rows. The waves of many such columns would then fit these rows better than
+ * any others. If two or more values differ from the median, all by the same
+ * distance, the column keeps its own scale and does not enter the pool.
  */
 void		fc_wave_spec(const fc_weighted_rows *sample, bool zero_center,
 						 uint64_t seed, fc_arena *work, double *center, double *scale,

@@ -15,8 +15,8 @@
 #define FC_DRIFT_TILE	16
 
 /*
- * Sets out = (float) (x - origin) for d unaligned numbers; origin may be
- * NULL. Returns false if a number is not finite.
+ * Sets out = (float) (x - origin) for d unaligned numbers; a NULL origin means
+ * 0. Returns false if a number is not finite.
  */
 bool		fc_drift_take_doubles(const double *x, const double *origin, size_t d,
 								  float *out);
@@ -24,8 +24,9 @@ bool		fc_drift_take_floats(const float *x, const double *origin, size_t d,
 								 float *out);
 
 /*
- * Sets place[j], for each column j, to the number of its `count` thresholds
- * that are below x[j]. Thresholds are stored in tiles of 16 columns.
+ * Sets place[j], for each column j, to the number of thresholds of the column
+ * that are below x[j]. Columns are in tiles of 16: threshold[k * 16 + j] of a
+ * tile is threshold k of its column j, for k < count.
  */
 void		fc_drift_places(const float *x, const float *threshold, size_t count,
 							size_t tiles, int32_t *place);
@@ -53,8 +54,9 @@ double		fc_gamma_upper(double a, double x);
 double		fc_normal_log_p(double z);
 
 /*
- * Returns the square of the normal deviate with the two-sided p-value of
- * Student's t, given t^2 (D. L. Wallace 1959).
+ * Returns the square of the standard normal deviate that has the same
+ * two-sided p-value as Student's t with `freedom` degrees of freedom, where
+ * `square` is t^2 (D. L. Wallace 1959). If `freedom` is infinite, this is t^2.
  */
 double		fc_student_square(double square, double freedom);
 
@@ -62,12 +64,11 @@ double		fc_student_square(double square, double freedom);
 double		fc_normal_quantile(double p);
 
 /*
- * Returns the logarithm of the two-sided p-value of the exact test that c1 of
- * n1 rows and c2 of n2 rows are equal shares, for 0 <= c <= n <= 2^40, which
- * need not be whole numbers. The
- * p-value is twice the hypergeometric tail of c2, given c1 + c2, on the side
- * away from its mean, and at most 1. Its relative error is about 1e-16 n log
- * n.
+ * Returns the logarithm of the two-sided p-value of Fisher's exact test that
+ * the shares c1 / n1 and c2 / n2 are equal. The arguments need not be whole
+ * numbers, but 0 <= c <= n <= 2^40. The p-value is twice the hypergeometric
+ * tail of c2, given c1 + c2, on the side away from its mean, and at most 1.
+ * Its relative error is about 1e-16 n log n.
  */
 double		fc_hypergeometric_log_p(double c1, double n1, double c2, double n2);
 
@@ -80,10 +81,12 @@ double		fc_two_counts_deviance(double c1, double n1, double c2, double n2);
 
 /* ---- sides (sides.c; kinds of columns in test.c) ---- */
 
-/* Kind of a column, by which it is tested in addition to its counts. */
+/*
+ * Kind of a column, which decides how it is tested in addition to its counts.
+ */
 typedef enum fc_column_kind
 {
-	FC_FEW_EDGES,				/* no other test */
+	FC_FEW_EDGES,				/* few edges or few rows: no other test */
 	FC_FINE,					/* many edges: ranks are compared */
 	FC_COARSE					/* many edges, but most training rows between
 								 * two of them: means are compared */
@@ -101,16 +104,23 @@ bool		fc_drift_has_rows(const fc_drift_sides *sides);
 /* Returns true if both sides have sketches of some rows. */
 bool		fc_drift_has_sums(const fc_drift_sides *sides);
 
-/* Returns true if both sides have sketches whose waves are compared. */
+/*
+ * Returns true if both sides have sketches and the training spec has no basis,
+ * so that their waves can be compared.
+ */
 bool		fc_drift_has_waves(const fc_drift_sides *sides);
 
 /*
- * Returns count i of a side. If rows have units, weights of rows are divided by
- * their mean, so that all rows count fc_drift_rows_of_side.
+ * Returns count i of a side. If rows have units or weights, counts are sums of
+ * weights; the count is then divided by the mean weight, so that all counts
+ * refer to fc_drift_rows_of_side rows.
  */
 double		fc_drift_number_of_side(const fc_drift_sides *sides, int side, size_t i);
 
-/* Returns the number of rows of a side, effective rows if only sketched. */
+/*
+ * Returns the number of rows of a side. If rows were not counted, this is the
+ * effective number of rows of the sketch.
+ */
 double		fc_drift_rows_of_side(const fc_drift_sides *sides, int side);
 
 /* Returns the number of rows of a side without a NULL in column j. */
@@ -126,10 +136,11 @@ double		fc_drift_rows_of_cell(const fc_drift_sides *sides, int side, size_t j, s
 double		fc_drift_imputed_rows(const fc_drift_sides *sides, int side, size_t j);
 
 /*
- * Returns COARSE if column j has many edges, but more than half of the training
- * rows without a NULL are between two of them. Edges are chosen for all groups
- * together, so that a group may have such columns. Neither counts nor ranks
- * show that these columns move.
+ * Returns the kind of column j. It is FC_COARSE if the column has many edges,
+ * but more than half of the training rows without a NULL are between two of
+ * them. A group may have such columns, because edges are chosen for all groups
+ * together. Neither counts nor ranks show that these columns move. The kind is
+ * FC_FEW_EDGES if a side has fewer than FC_DRIFT_MIN_ROWS rows without a NULL.
  */
 fc_column_kind fc_drift_kind_of_column(const fc_drift_sides *sides, size_t j);
 
@@ -137,15 +148,16 @@ fc_column_kind fc_drift_kind_of_column(const fc_drift_sides *sides, size_t j);
 double		fc_drift_min_deviation(const fc_sketch_view *sketch, size_t j);
 
 /*
- * Returns the number of rows of a side with bit b, from the cells of its
- * column.
+ * Returns the number of rows of a side with bit b, computed from the cells of
+ * the bit's column.
  */
 double		fc_drift_rows_with_bit(const fc_drift_sides *sides, int side, size_t b);
 
 /*
- * Sets score[cell] to the normal scores of the ranks of both sides together in
- * column j, minus their mean, and returns their variance. The rows of a cell
- * have equal ranks, and rows with a NULL have none.
+ * Sets score[cell], for each of FC_DRIFT_CELLS cells, to the normal score of
+ * the rows in this cell of column j, minus the mean of the scores. Returns the
+ * variance of the scores. The rows of both sides are ranked together. All rows
+ * of a cell have the same rank, and rows with a NULL have no rank.
  */
 double		fc_drift_normal_scores(const fc_drift_sides *sides, size_t j, double *score);
 
@@ -163,7 +175,7 @@ typedef enum fc_test_set
 	FC_TEST_SETS
 } fc_test_set;
 
-/* Numbers of tests, by which p-values are multiplied (test.h). */
+/* Numbers of tests, by which p-values are multiplied, and weights (test.h). */
 typedef struct fc_drift_tests
 {
 	double		count[FC_TEST_SETS];	/* T; 0: the test set does not apply */
@@ -177,9 +189,8 @@ fc_drift_tests fc_drift_count_tests(const fc_drift_sides *sides, bool waves);
 /* ---- tables (test.c) ---- */
 
 /*
- * Contingency table of one count: the rows of each side that are at or below
- * an edge of a column, that have a combination of two bits, or that have a
- * NULL.
+ * Contingency table of one count of rows on both sides: rows at or below an
+ * edge of a column, rows with a combination of two bits, or rows with a NULL.
  */
 typedef struct fc_two_by_two
 {
@@ -187,10 +198,15 @@ typedef struct fc_two_by_two
 	size_t		other;			/* index of the second column of a pair; else
 								 * equal to `column` */
 	bool		nulls;			/* true: counts of NULLs */
-	size_t		place;			/* index among fc_drift_statistics */
-	double		count[2];
-	double		rows[2];		/* rows of each side in which the count could
-								 * be */
+	size_t		place;			/* index of the count in the list of
+								 * fc_drift_statistics */
+	double		count[2];		/* rows of each side that are counted */
+
+	/*
+	 * rows of each side among which `count` is counted, such as the rows
+	 * without a NULL
+	 */
+	double		rows[2];
 
 	/*
 	 * minus fc_two_counts_deviance; after fc_drift_test_tables, logarithm of
@@ -199,7 +215,7 @@ typedef struct fc_two_by_two
 	double		log_p;
 } fc_two_by_two;
 
-/* The tables with the smallest log_p, in ascending order. */
+/* List of the tables with the smallest log_p, ascending by log_p. */
 typedef struct fc_table_list
 {
 	fc_two_by_two *table;		/* array of `capacity` tables */
@@ -207,12 +223,17 @@ typedef struct fc_table_list
 	size_t		capacity;
 } fc_table_list;
 
-/* Inserts a table, unless the list is full of tables with a smaller log_p. */
+/*
+ * Inserts a table in the order of log_p. A full list drops the table with the
+ * largest log_p.
+ */
 void		fc_drift_keep_smallest(const fc_two_by_two *table, fc_table_list *tables);
 
 /*
- * If rows have units, divides the counts of a table by design effects, and
- * makes them fewer by as much as tails of Student's t are longer.
+ * Does nothing if rows have no units. Otherwise converts the counts of a table
+ * to effective counts. First the counts of each side are divided by the design
+ * effect. They are then reduced by a common factor, so that the normal tail of
+ * the deviance equals the tail of Student's t.
  */
 void		fc_drift_make_effective(const fc_drift_sides *sides, fc_two_by_two *table);
 
@@ -222,31 +243,37 @@ double		fc_drift_exact_log_p(const fc_two_by_two *table);
 /* Replaces log_p of all tables by the results of exact tests. */
 void		fc_drift_test_tables(fc_table_list *tables);
 
-/* Returns the table of the edge of column j with the smallest log_p. */
+/*
+ * Returns the table with the smallest log_p among the tables of column j, one
+ * for its smallest value and one for each edge.
+ */
 fc_two_by_two fc_drift_strongest_of_column(const fc_drift_sides *sides, size_t j);
 
 /*
- * Sets *table to the counts of NULLs in a column of the table whose last
- * dimension is j. Returns false if the column has no NULLs, or if one side has
- * not counted NULLs.
+ * Sets *table to the contingency table of the NULLs in a column of the source
+ * table, whose last dimension is j. Returns false if neither side has such a
+ * NULL, or if a side has not counted NULLs.
  */
 bool		fc_drift_null_table(const fc_drift_sides *sides, size_t j, fc_two_by_two *table);
 
 /*
- * Lists the strongest tables of pairs of columns; if moved is not NULL, only of
- * columns j without moved[j].
+ * Adds to the list the tables of pairs of bits with the smallest log_p. If
+ * `moved` is not NULL, skips pairs in which a column j has moved[j].
  */
 void		fc_drift_search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena,
 								  fc_table_list *tables);
 
 /*
- * Returns the difference of the mean normal scores of both sides in column j,
- * divided by its standard deviation if nothing has changed, whose square for
- * scores of variance 1 it stores in *square.
+ * Returns the absolute difference of the mean normal scores of both sides in
+ * column j, divided by its standard deviation if nothing has changed. Sets
+ * *square to the variance of this difference for scores of variance 1.
  */
 double		fc_drift_rank_z(const fc_drift_sides *sides, size_t j, double *square);
 
-/* Returns the place of the ranks of column j among fc_drift_statistics. */
+/*
+ * Returns the index of the ranks of column j in the list of
+ * fc_drift_statistics.
+ */
 static inline size_t
 fc_drift_rank_place(const fc_drift_sides *sides, size_t j)
 {

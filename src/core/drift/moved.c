@@ -5,15 +5,18 @@
 #include "drift/internal.h"
 #include "drift/units.h"
 
-/* Difference of shares that counts as 0; a row in 1e11 is more. */
+/*
+ * Difference of shares that counts as 0. One row in 1e11 makes a larger one.
+ */
 #define ROUNDING	1e-12
 
 /* ---- shift and spread of a column, by the moments of sketches ---- */
 
 /*
- * Sets the mean and the standard deviation of a column in the rows of a side
- * without a NULL in it. Around the value that stands in for NULLs, these add
- * nothing to the sums.
+ * Sets the mean and the standard deviation of column j among the rows of a
+ * side without a NULL in the column. In the sketch, a NULL is the value that
+ * stands in for it. Around this value, NULLs add nothing to the sums, so that
+ * only the number of rows must be corrected.
  */
 static void
 moments_of_side(const fc_drift_sides *sides, int side, size_t j, double *mean,
@@ -81,8 +84,9 @@ column_log_p(const fc_drift_sides *sides, size_t j,
 }
 
 /*
- * Returns true if column j indicates the NULLs of a column of the table: if
- * its strongest table has the rows without a NULL.
+ * Returns true if dimension j is the indicator of the NULLs of a column of the
+ * table: on each side, the share of rows in its strongest table and the share
+ * of NULLs add up to 1.
  */
 static bool
 indicates_null(const fc_drift_sides *sides, size_t j)
@@ -101,9 +105,10 @@ indicates_null(const fc_drift_sides *sides, size_t j)
 }
 
 /*
- * Sets moved[j] for each of d columns whose column_log_p is below the limit,
- * and for all dimensions of columns whose NULLs have such a p-value. Lists the
- * tables of moved columns and of NULLs with the smallest p-values.
+ * Sets moved[j], for each of the d dimensions, to true if its column_log_p is
+ * below the limit. If the NULLs of a column of the table have such a p-value,
+ * sets moved[j] for all dimensions of this column, too. Lists the dimensions
+ * and the NULLs below the limit that have the smallest p-values.
  */
 static void
 list_columns(const fc_drift_sides *sides, const fc_drift_tests *tests,
@@ -136,9 +141,9 @@ list_columns(const fc_drift_sides *sides, const fc_drift_tests *tests,
 }
 
 /*
- * Appends a move for each table whose p-value is below exp(limit). log_tests
- * is added to the logarithms of the p-values. Stops at `max` moves in all. A
- * column or pair of columns has at most one move, and one for its NULLs.
+ * Appends a move for each table with log_p + log_tests below the limit, until
+ * there are `max` moves. A column has at most one move for its values and one
+ * for its NULLs; a pair of columns has at most one.
  */
 static void
 take_moves(const fc_table_list *tables,

@@ -4,23 +4,24 @@
  *
  * A drift_spec is computed from a sample of the training rows
  * (drift_spec_of_sample.h). Values are compared as floats relative to an
- * origin, (float) (x - origin), as the sample stores them: a row of doubles
- * and the same row of floats give the same counts. For each column, two kinds
- * of counts are kept:
+ * origin, (float) (x - origin), because the sample stores them in this way. A
+ * row of doubles therefore has the same counts as the same row of floats. For
+ * each column, two kinds of counts are kept:
  *     rows with x <= e       for each of up to FC_DRIFT_EDGES edges e
  *     rows with x < least    where `least` is the smallest sample value
- * A bit of a row is set if a column is above its middle edge (plain bits), or
- * outside its two outer edges (far bits). For every pair of bits the rows in
- * which both are set are counted.
+ * Each row has bits. A plain bit is set if the value of a column is above the
+ * middle edge of the column. A far bit is set if the value is at or below the
+ * lower outer edge, or above the upper outer edge. For every pair of bits, the
+ * rows with both bits set are counted.
  *
  * Layout (offsets multiples of 8, padding zero, native byte order):
  *     fc_drift_spec
  *     double   origin[dim]            only with FC_DRIFT_ORIGIN
  *     float    edge[dim * FC_DRIFT_EDGES]   rising, infinite after the last
- *                                           one
+ *                                           edge
  *     float    least[dim]
- *     uint16   column[plain + far]    the column of each bit; rising among the
- *                                     plain ones and among the far ones
+ *     uint16   column[plain + far]    index of the column of each plain bit,
+ *                                     rising, and of each far bit, rising
  *     uint8    count[dim]             number of edges of a column, 1 or more
  *     uint8    third[3 * dim]         for each column, the indices of its
  *                                     middle, lower outer and upper outer edge
@@ -37,13 +38,14 @@
 #define FC_DRIFT_EDGES	13
 
 /*
- * Minimum number of edges of a column with many values, unless quantiles
- * coincide.
+ * Number of quantiles that are edges of a column with many values. Quantiles
+ * that coincide are one edge.
  */
 #define FC_DRIFT_QUANTILES	11
 
 /*
- * Number of cells: below the smallest value, up to each edge, above the last.
+ * Number of cells of a column: one below its smallest sample value, one up to
+ * each edge, and one above the last edge.
  */
 #define FC_DRIFT_CELLS	(FC_DRIFT_EDGES + 2)
 
@@ -93,8 +95,8 @@ typedef struct fc_drift_spec
 	uint64_t	digest[2];		/* hash of all fields except `container` and
 								 * `digest` */
 	uint32_t	dim;
-	uint32_t	plain;
-	uint32_t	far;
+	uint32_t	plain;			/* number of plain bits */
+	uint32_t	far;			/* number of far bits */
 	uint32_t	padding;		/* always 0 */
 	uint64_t	seed;
 	uint64_t	reserved[2];	/* always 0 */

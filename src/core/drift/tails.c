@@ -16,14 +16,14 @@
 #define MAX_TERMS	20000
 
 /*
- * Ratio of a term to the sum that ends a series, below the rounding of a
- * double.
+ * Ratio of a term to the sum at which a series ends. It is below the rounding
+ * error of a double.
  */
 #define NEGLIGIBLE	1e-17
 
 /*
- * Shape beyond which the cube root of a gamma variable is normal to 1e-6,
- * where the series would have too many terms.
+ * Shape parameter above which the cube root of a gamma variable is taken as
+ * normal, with an error of 1e-6. The series would have too many terms there.
  */
 #define LARGE_SHAPE	1e5
 

@@ -7,22 +7,23 @@
 #include "drift/units.h"
 
 /*
- * Number of tables per test set that get an exact test, the ones with the
- * smallest p-values. More tests take longer; halving or doubling the number
+ * Number of tables per test set that get an exact test: the tables with the
+ * largest deviance. More tests take longer; halving or doubling the number
  * changes no result (bench/drift.py, bench/tuned.py).
  */
 #define EXACT_TESTS	12
 
 /*
- * Shift that may go undetected, in standard deviations, above which waves are
- * ignored. With a higher limit, waves that are too insensitive are tested as
- * well, which costs the other tests power (bench/drift.py).
+ * Maximum shift, in standard deviations, that may go undetected by the waves.
+ * Above it, the p-value of the waves is set to 1. With a higher maximum, waves
+ * that are too insensitive are tested as well, which costs the other tests
+ * power (bench/drift.py).
  */
 #define MAX_HIDDEN_BY_WAVES	1.0
 
 /*
- * Minimum number of edges of a column whose ranks are compared. 30 training
- * rows without equal values have nine different quantiles.
+ * Minimum number of edges of a column whose ranks or means are compared.
+ * Thirty training rows without equal values have nine different quantiles.
  */
 #define MIN_RANK_EDGES	(FC_DRIFT_QUANTILES - 2)
 
@@ -33,9 +34,9 @@
 #define MIN_DEVIATION	1e-6
 
 /*
- * Weight of the ranks in the harmonic mean of the test sets; the others have
- * weight 1. A larger weight finds smaller shifts among few rows, and fewer
- * changes of any other kind (bench/drift.py).
+ * Weight of the ranks in the harmonic mean of the test sets; columns, pairs,
+ * waves and means have weight 1. A larger weight finds smaller shifts among
+ * few rows, and fewer changes of any other kind (bench/drift.py).
  */
 #define RANK_WEIGHT	3.0
 
@@ -183,10 +184,10 @@ fc_drift_strongest_of_column(const fc_drift_sides *sides, size_t j)
 /* ---- pairs ---- */
 
 /*
- * Adds two tables of bits a and b to the list if they are among the strongest:
- * rows with both bits, and rows with exactly one of them. The count of rows
- * with both bits has index `place`; one[side * bits + b] is the number of rows
- * with bit b. Inconsistent counts are skipped.
+ * Offers two tables of bits a and b to the list. One counts the rows with both
+ * bits, the other the rows with exactly one of them. The count of rows with
+ * both bits has index `place`; one[side * bits + b] is the number of rows of a
+ * side with bit b. Does nothing if the counts contradict each other.
  */
 static void
 offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b,
@@ -267,8 +268,9 @@ typedef struct test_set
 } test_set;
 
 /*
- * Shift of a normal column, in standard deviations, if its share below the
- * median changes by one standard deviation of the indicator: sqrt(pi / 2).
+ * Shift of a normal column, in standard deviations, that changes its share
+ * below the median by one standard deviation of the indicator of "below the
+ * median": sqrt(pi / 2).
  */
 #define DEVIATIONS_PER_SPLIT	1.2533141373155003
 
@@ -283,8 +285,8 @@ variance_of_gap(const fc_drift_design *design, const double rows[2])
 }
 
 /*
- * Returns the mean variance_of_gap of the columns, by the design effects of
- * their middle edges.
+ * Returns the mean of variance_of_gap over the columns, each with the design
+ * effects of its middle edge.
  */
 static double
 usual_variance_of_gap(const fc_drift_sides *sides)
@@ -328,8 +330,9 @@ effect_of_table(const fc_two_by_two *table, double tests)
 }
 
 /*
- * Sets the p-value of test set f to the smallest one of the tables, multiplied
- * by the number of tests, and its effect to the effect of the table with this
+ * Sets p-value and effect of test set f; does nothing if there are no tables.
+ * The p-value is the smallest p-value of the tables times the number of tests,
+ * and at most 1. The effect is the effect of the table with the smallest
  * p-value. Empties the list.
  */
 static void
@@ -490,8 +493,8 @@ verdict_of(const fc_drift_result *result, double threshold, double min_effect)
 }
 
 /*
- * Returns the shift of a column, in standard deviations, up to which both its
- * counts and its ranks may not show it.
+ * Returns the largest shift of a column, in standard deviations, that may go
+ * undetected by both its counts and its ranks.
  */
 static double
 hidden_shift(const fc_drift_sides *sides, const fc_drift_tests *tests, double threshold)

@@ -1,58 +1,89 @@
 /*
- * test.h - tests if rows have changed since training, by how much, and in
+ * test.h - tests whether rows have changed since training, by how much, and in
  * which columns.
  *
- * There are six sets of tests; each detects changes that the others miss:
- *     columns   exact two-sided p-value p of each count below an edge, among
- *               the rows without a NULL in the column;
- *               p1 = T1 min p, T1 = number of edges + number of columns.
- *               Edges are values of training rows, but Fisher's tail is never
- *               below the true (negative hypergeometric) one.
- *     pairs     the same test for "both bits" and "one of the two alone";
- *               p2 = T2 min p, T2 = 2 * number of pairs
- *     waves     the MMD^2 of the sketches (waves.h); p3 = 1 if a shift by one
- *               standard deviation may go undetected. This happens if many
- *               columns have an infinite variance: the mean waves of the
- *               training rows are then almost 0, and no shift explains a
- *               difference.
- *     means     for columns in which most training rows are between two
- *               edges, as may happen in a group, because edges are chosen
- *               for all groups together; p4 = T4 min min(1, 6 / z^4), where z
- *               is the difference of the means divided by sqrt(v c), and v the
- *               variance of both sides together. 6 / z^4 is Markov's bound of
- *               the fourth moment for a kurtosis up to three times the number
- *               of rows of a side. z is multiplied by sqrt(4 n / (n1 + n2)) if
- *               n, the smaller number of rows, is below a quarter of all rows.
- *               A single value far above all others then has z < 2.
- *     ranks     for the other columns with nine edges or more: the mean normal
- *               scores of both sides (B. L. van der Waerden 1952). The score of
- *               a row is the normal quantile of its rank, and the rows of a
- *               cell have equal ranks; p5 = T5 min p, where p is the normal
- *               tail and T5 the number of these columns. A shift of few rows
- *               is significant in the ranks before it is in any count, because
- *               T5 is small and all rows contribute. For normal columns, the
- *               scores find a shift as often as the t-test.
- *     NULLs     the exact test of the number of NULLs of each column of the
- *               table that has NULLs on either side; p6 = T6 min p, where T6
- *               is the number of these columns. It applies if the NULLs of
- *               both sides were counted, and there are any.
- * p is the weighted harmonic mean (D. Wilson 2019) of the p_f of the test sets
- * that apply. The weight w_f is 3 for ranks, 2 for NULLs and 1 for the others:
- *     p = F / sum (w_f / p_f), F = sum w_f
- * If only one p_f is small, p is about F p_f / w_f, which is Bonferroni's
- * bound; if several are, p is smaller. The effect is the largest effect among
- * the test sets with F p_f / w_f below the threshold and the set with the
- * largest w_f / p_f. It is 0 if p is not below the threshold.
- * The effect of a count with the shares q1 and q2 of the two sides, the share
- * q of both sides together, and c = 1/n1 + 1/n2 is
- *     sqrt(pi / 2) sqrt(max(0, (q2 - q1)^2 / (q (1 - q)) - 2 c log T)):
- * the shift of a normal column, in standard deviations, that changes the share
- * below its median as much. The second term is the square that the largest of
- * T counts reaches by chance. The effect of ranks is
- *     sqrt(max(0, c (z^2 - 2 log T5))):
- * the shift of a normal column that changes its mean score as much.
- * If rows are in units that are independent, numbers of rows are effective
- * ones (units.h).
+ * Two sides are compared: n1 training rows and n2 new rows. Let c = 1/n1 +
+ * 1/n2. There are six sets of tests. Each set detects changes that the others
+ * miss. Set f has T_f tests. Its p-value is the smallest p-value of its tests
+ * times T_f (Bonferroni's bound), and at most 1:
+ *     p_f = min(1, T_f min p)
+ *
+ * 1. Columns. A column has a test for each edge, and one for its smallest
+ *    sample value (spec.h). The test compares the shares of rows at or below
+ *    the edge, or below the smallest value. If NULLs were counted, rows with a
+ *    NULL in the column are left out. p is the two-sided p-value of Fisher's
+ *    exact test. T1 is the number of edges plus the number of columns.
+ *    Edges are values of training rows. Therefore the counts have a negative
+ *    hypergeometric distribution, not a hypergeometric one. The tail of
+ *    Fisher's test is never below the true tail, so that the test remains
+ *    valid.
+ * 2. Pairs. A pair of bits (spec.h) has two tests. One compares the shares of
+ *    rows with both bits. The other compares the shares of rows with exactly
+ *    one of the two bits. p is the p-value of Fisher's test. T2 is twice the
+ *    number of pairs.
+ * 3. Waves. The only test compares the sketches of both sides by their MMD^2
+ *    (waves.h); T3 = 1. p3 is set to 1 if a shift by more than one standard
+ *    deviation may go undetected. This happens if many columns have an
+ *    infinite variance. The mean waves of the training rows are then almost 0,
+ *    and no shift of the rows could explain a difference of the waves.
+ *
+ * Sets 4 and 5 test columns with nine edges or more. Both sides must have at
+ * least FC_DRIFT_MIN_ROWS rows without a NULL in the column.
+ *
+ * 4. Means. The test applies to a column if both sides have sketches, and more
+ *    than half of the training rows are in one cell of the column. A group may
+ *    have such columns, because edges are chosen for all groups together. T4
+ *    is the number of these columns. The p-value is bounded by
+ *        min(1, 6 / z^4), z = (difference of the means) / sqrt(v c)
+ *    where v is the mean of the variances of both sides, weighted by their
+ *    numbers of rows. The bound is Markov's inequality for the fourth moment.
+ *    It holds for a kurtosis up to three times the number of rows of a side.
+ *    Let n be the smaller number of rows. If n is below a quarter of all rows,
+ *    z is multiplied by sqrt(4 n / (n1 + n2)). A single value far above all
+ *    others then has z < 2.
+ * 5. Ranks. The test applies to the other columns, and compares the mean
+ *    normal scores of both sides (B. L. van der Waerden 1952). The score of a
+ *    row is the normal quantile of its rank. All rows of a cell have the same
+ *    rank. p is the two-sided tail of the normal distribution. T5 is the
+ *    number of these columns.
+ *    If there are few rows, a shift is significant in the ranks before it is
+ *    significant in any count: T5 is small, and all rows contribute to the
+ *    ranks. For normal columns, the scores find a shift as often as the
+ *    t-test.
+ * 6. NULLs. The test applies to each column of the table that has a NULL on
+ *    either side, and compares the shares of NULLs. p is the p-value of
+ *    Fisher's test. T6 is the number of these columns. The set applies only if
+ *    the NULLs of both sides were counted.
+ *
+ * The p-value of all sets together is the weighted harmonic mean (D. Wilson
+ * 2019) of the p_f of the sets that apply:
+ *     p = F / sum_f (w_f / p_f), F = sum_f w_f
+ * The weight w_f is 3 for ranks, 2 for NULLs and 1 for the other sets. If only
+ * one p_f is small, p is about F p_f / w_f, which is Bonferroni's bound. If
+ * several are small, p is smaller.
+ *
+ * Each set has an effect, in standard deviations:
+ *     sets 1, 2, 6   sqrt(pi / 2) sqrt(max(0, g^2 - 2 c log T_f)), where
+ *                    g^2 = (q2 - q1)^2 / (q (1 - q))
+ *     waves          fc_wave_test.size
+ *     means          |difference of the means| / sqrt(v)
+ *     ranks          sqrt(max(0, c (z^2 - 2 log T5)))
+ * In the effect of sets 1, 2 and 6, q1 and q2 are the shares of both sides in
+ * the test with the smallest p, and q is the share among all rows. The effect
+ * is the shift of a normal column that changes the share below its median as
+ * much. 2 c log T_f is the square that the largest of T_f counts reaches by
+ * chance.
+ *
+ * In the effect of ranks, z is the largest difference of mean scores, divided
+ * by its standard deviation. The effect is the shift of a normal column that
+ * changes its mean score as much.
+ *
+ * The effect of all sets together is 0 if p is not below the threshold.
+ * Otherwise it is the largest effect of these sets: the set with the largest
+ * w_f / p_f, and the sets with F p_f / w_f below the threshold.
+ *
+ * Rows may be in independent units, such as customers. All numbers of rows are
+ * then effective numbers (units.h).
  */
 #ifndef FC_DRIFT_TEST_H
 #define FC_DRIFT_TEST_H
@@ -60,14 +91,21 @@
 #include "drift/counts.h"
 #include "drift/waves.h"
 
-/* Values that stand in for the NULLs of a column. */
+/* Replacement of the NULLs in one dimension. */
 typedef struct fc_drift_fill
 {
-	size_t		nulls;			/* last dimension of the column of the table,
-								 * where NULLs are counted */
-	int32_t		cell;			/* index of the cell of the value, from 0; -1:
-								 * no value stands in for a NULL */
-	double		value;
+	/*
+	 * index of the last dimension of the same column of the table; the NULLs
+	 * of the column are counted there
+	 */
+	size_t		nulls;
+
+	/*
+	 * index of the cell that contains `value`, from 0; -1: no value stands in
+	 * for a NULL
+	 */
+	int32_t		cell;
+	double		value;			/* value that stands in for a NULL */
 } fc_drift_fill;
 
 typedef struct fc_drift_sides
@@ -75,32 +113,41 @@ typedef struct fc_drift_sides
 	const fc_drift_spec *spec;	/* spec of the counts */
 
 	/*
-	 * one for each dimension; NULL: unknown, so that values that stand in for
-	 * NULLs count as values
+	 * one element for each dimension; NULL: replacements are unknown, so that
+	 * they count as ordinary values
 	 */
 	const fc_drift_fill *fill;
 
 	/*
-	 * [0] training rows, [1] new rows, folded; NULL: tests of counts do not
-	 * apply
+	 * [0] training rows, [1] new rows, folded; NULL: of the six sets of tests,
+	 * only waves can apply
 	 */
 	const fc_drift_counts *counts[2];
-	const fc_sketch_view *sketch[2];	/* [0] training rows, [1] new rows;
-										 * NULL or a spec with a basis: waves
-										 * do not apply */
+
+	/*
+	 * [0] training rows, [1] new rows. Waves and means are not tested if one
+	 * is NULL. Waves are not tested if the spec has a basis.
+	 */
+	const fc_sketch_view *sketch[2];
 	const fc_wave_null *null;	/* null distribution of the waves; NULL: waves
-								 * do not apply */
+								 * are not tested */
 } fc_drift_sides;
 
 typedef enum fc_verdict
 {
-	FC_VERDICT_TOO_FEW_UNITS,	/* a side has fewer than FC_DRIFT_MIN_PARTS
-								 * effective parts (units.h) */
-	FC_VERDICT_TOO_FEW,			/* a few rows have most of the weight; fewer
-								 * than FC_DRIFT_MIN_ROWS rows, or no test set
-								 * applies; or the p-value is not below the
-								 * threshold, but hidden is above
-								 * FC_DRIFT_MAX_HIDDEN */
+	/*
+	 * rows are in units, and a side has fewer than FC_DRIFT_MIN_PARTS
+	 * effective parts (units.h)
+	 */
+	FC_VERDICT_TOO_FEW_UNITS,
+
+	/*
+	 * One of four reasons: rows have weights, and a few rows have most of the
+	 * weight; a side has fewer than FC_DRIFT_MIN_ROWS rows; no test set
+	 * applies; or the p-value is not below the threshold, and `hidden` is
+	 * above FC_DRIFT_MAX_HIDDEN.
+	 */
+	FC_VERDICT_TOO_FEW,
 	FC_VERDICT_NONE,			/* the p-value is not below the threshold */
 	FC_VERDICT_SLIGHT,			/* the p-value is below the threshold, but the
 								 * effect is below min_effect */
@@ -112,16 +159,18 @@ typedef enum fc_verdict
 #define FC_DRIFT_MIN_ROWS	10
 
 /*
- * Shift that may go undetected, in standard deviations, above which the
- * verdict is too few rows. A smaller one requires more new rows: 0.5 requires
- * about 70 in ten dimensions (bench/drift.py).
+ * Maximum shift that may go undetected, in standard deviations. Above it, the
+ * verdict is FC_VERDICT_TOO_FEW instead of FC_VERDICT_NONE. A lower maximum
+ * requires more new rows; 0.5 requires about 70 new rows in ten dimensions
+ * (bench/drift.py).
  */
 #define FC_DRIFT_MAX_HIDDEN	0.5
 
 typedef struct fc_drift_result
 {
 	double		mmd2;			/* MMD^2 of the waves; NaN without waves */
-	double		null_sd;
+	double		null_sd;		/* standard deviation of mmd2 if nothing has
+								 * changed; NaN without waves */
 	double		p_value;		/* p-value of all test sets together; NaN if
 								 * no test applies */
 	double		effect;			/* effect in standard deviations; 0 if the
@@ -135,8 +184,8 @@ typedef struct fc_drift_result
 	double		hidden;
 
 	/*
-	 * p_f of columns, pairs, waves, means, ranks and NULLs; NaN for a test
-	 * set that does not apply
+	 * p-values p_f of columns, pairs, waves, means, ranks and NULLs, in this
+	 * order; NaN for a test set that does not apply
 	 */
 	double		set_p[6];
 	fc_verdict	verdict;
@@ -146,8 +195,9 @@ typedef struct fc_drift_result
 int32_t		fc_drift_cell(const fc_drift_spec *spec, size_t j, double value);
 
 /*
- * Tests two sides for drift. Both counts must be of one drift_spec, and both
- * sketches of one sketch_spec.
+ * Tests two sides for drift. A p-value below `threshold` is significant; the
+ * verdict is then FC_VERDICT_DRIFTED if the effect is at least min_effect.
+ * Both counts must be of one drift_spec, and both sketches of one sketch_spec.
  */
 void		fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 								double min_effect, fc_arena *arena,
@@ -167,31 +217,43 @@ typedef struct fc_drift_move
 								 * column of the table */
 	double		share[2];		/* share of NULLs among the training rows and
 								 * among the new rows; ignored unless `nulls` */
-	double		log_p;			/* logarithm of F T p / w (see the top of this
-								 * file), where p is the p-value of the
-								 * strongest test; may be above 0 */
-	double
-				shift;			/* change of the column's mean, in standard
-								 * deviations of the training rows, without
-								 * NULLs. In the column's own units if it was
-								 * constant in the training rows. NaN without
-								 * sketches, for pairs and for NULLs. */
+
+	/*
+	 * logarithm of F T p / w (see the top of this file), where p is the
+	 * smallest p-value of the column or pair; may be above 0
+	 */
+	double		log_p;
+
+	/*
+	 * Change of the column's mean among rows without a NULL, in standard
+	 * deviations of the training rows. If the column was constant in the
+	 * training rows, the change is in the units of the column. NaN without
+	 * sketches, for pairs and for NULLs.
+	 */
+	double		shift;
 
 	/*
 	 * standard deviation of the new rows divided by the standard deviation of
-	 * the training rows; 1 if both are 0, infinite if only the latter is 0
+	 * the training rows; 1 if both are 0, infinite if only the divisor is 0,
+	 * NaN where `shift` is NaN
 	 */
 	double		spread;
 } fc_drift_move;
 
 /*
- * Lists up to `max` (>= 1) columns with F T p / w below the threshold for one of
- * their tests, smallest p-value first; a column has one entry for its values,
- * and one for its NULLs. If fewer than `max` were listed, appends
- * pairs with F T2 p below the threshold, in which neither column moved. If no
- * column and no pair is significant and `drifted` is true, as after a change
- * that only waves show, lists the columns with the smallest p-values of their
- * counts, ranks and means. *count receives the number of moves.
+ * Lists up to `max` (>= 1) changes in `moves`, and sets *count to their
+ * number.
+ *
+ * First come columns in which a test has F T p / w below the threshold,
+ * smallest p-value first. A column has at most one entry for its values and
+ * one for its NULLs. If fewer than `max` columns were listed, pairs with F T2
+ * p below the threshold follow. Neither column of such a pair moved.
+ *
+ * A change may be significant in the waves alone, so that no column and no
+ * pair is significant. If `drifted` is true, the columns with the smallest
+ * p-values of their counts, ranks, means and NULLs are then listed.
+ *
+ * *count is 0 if a side has too few rows or parts for a test.
  */
 void		fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 						   bool drifted, fc_arena *arena, fc_drift_move *moves,

@@ -5,18 +5,22 @@
 
 #include "drift/internal.h"
 
-/* Mean size of units, less 1, that counts as 0. */
+/* Mean size of units minus 1, up to which rows count as independent. */
 #define ROUNDING	1e-9
 
 /* ---- variances between units ---- */
 
-/* A count of each part, to be compared between parts. */
+/*
+ * Counts of one statistic in each part, from which the variance v between
+ * units is computed (units.h).
+ */
 typedef struct part_counts
 {
 	const fc_drift_parts *parts;
-	double		correction;		/* factor from sums of squares to v */
-	double	   *count;			/* c_p */
-	double	   *rows;			/* m_p */
+	double		correction;		/* factor that converts the sum of squares per
+								 * row to v */
+	double	   *count;			/* c_p of each part */
+	double	   *rows;			/* m_p of each part */
 } part_counts;
 
 /* Returns v of the counts. */
@@ -41,7 +45,7 @@ variance_between(const part_counts *c)
 	return rows > 0 ? (float) fmin(c->correction * square / rows, FLT_MAX) : 0.0f;
 }
 
-/* Sets the counts to count i of each part, and returns their v. */
+/* Sets c->count to count i of each part, and returns v of these counts. */
 static float
 variance_of_number(part_counts *c, size_t i)
 {
@@ -51,8 +55,9 @@ variance_of_number(part_counts *c, size_t i)
 }
 
 /*
- * Sets v of the cumulative cells of column j, and returns v of its normal
- * scores if their ranks are taken in the rows of all parts.
+ * Sets between[cell] to v of the cumulative cells of column j. Returns v of
+ * the normal scores of the column, for which the rows of all parts are ranked
+ * together.
  */
 static float
 count_column(part_counts *c, size_t j, float *between)
@@ -84,8 +89,9 @@ count_column(part_counts *c, size_t j, float *between)
 }
 
 /*
- * Sets v of rows with both bits of each pair, and of rows with one of them. one:
- * for each part the number of rows with each bit.
+ * Sets, for each pair of bits, `both` to v of the rows with both bits, and
+ * `alone` to v of the rows with exactly one of them. one[p * bits + b] is the
+ * number of rows of part p with bit b.
  */
 static void
 count_pairs(part_counts *c, const double *one, float *both, float *alone)
@@ -130,8 +136,10 @@ count_mean(part_counts *c, size_t j)
 }
 
 /*
- * Sets traces of powers of V, the covariance matrix of the mean waves. With
- * K_pq = h_p h_q <z_p - z, z_q - z>, they are sums over distinct parts:
+ * Sets wave_excess, wave_square and wave_cube of the units. V is the
+ * covariance matrix of the mean waves z, and z_p are the mean waves of part p.
+ * With K_pq = h_p h_q <z_p - z, z_q - z>, the traces of powers of V are sums
+ * over distinct parts:
  *     tr V = sum K_pp, tr V^2 = sum K_pq^2, tr V^3 = sum K_pq K_qr K_rp,
  * each divided by the share of tuples of distinct parts among all tuples. The
  * rows of c are the weights of the parts.
@@ -252,8 +260,8 @@ fc_drift_too_few_units(const fc_drift_sides *sides)
 }
 
 /*
- * Returns b - 1, by how much the mean size of the unit of a row exceeds 1; 0
- * for a difference that is rounding.
+ * Returns b - 1, the mean size of the unit of a row minus 1 (units.h). Returns
+ * 0 if the difference is only rounding error.
  */
 static double
 excess_size(const fc_drift_units *units)

@@ -17,7 +17,7 @@
 #define CHANCE_DEVIATIONS	3.0
 
 /*
- * Value of tr S below which the test finds nothing. A few outlying rows may
+ * Value of tr S below which the p-value is set to 1. A few outlying rows may
  * then cause all of tr S, and the null distribution, estimated from a sample,
  * need not include any of them. A larger value ignores waves that would find
  * changes, a smaller one raises false alarms (bench/drift.py).
@@ -60,8 +60,8 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec,
 }
 
 /*
- * Computes phi / sqrt(moments) of the chosen rows, exactly what a row adds to
- * the sums of a sketch.
+ * Sets work->phi to phi / sqrt(moments) of the chosen rows, rounded as in the
+ * sums of a sketch. Returns an error if the spec rejects a row.
  */
 static fc_status
 write_features(const fc_weighted_rows *sample, size_t rows,
@@ -115,7 +115,7 @@ sum_weights(const double *weight, size_t rows)
 
 /*
  * Replaces kernel(r, s) by sqrt(w_r w_s) times the centred kernel, and by 0
- * for r = s. Returns the mean kernel value of two rows.
+ * for r = s. Returns the mean kernel value of two distinct rows.
  */
 static double
 centre_kernel(size_t rows, const weight_sums *sums, const null_work *work)
@@ -254,8 +254,9 @@ fc_wave_tail(double excess, const fc_wave_null *null)
 }
 
 /*
- * Returns the tail of the law, corrected as the tail of a normal variable whose
- * variance is estimated.
+ * Returns the p-value of an excess under the law. The p-value is corrected for
+ * the error of the estimated traces: it is converted to a normal deviate,
+ * which is then taken as Student's t with law->freedom degrees of freedom.
  */
 static double
 tail_of_law(double excess, const fc_wave_law *law)

@@ -265,8 +265,8 @@ fc_encode(const fc_encoder *encoder, size_t first, size_t count,
 }
 
 /*
- * Progress of a validation: the lengths of the leading parts of the shared
- * arrays that belong to the columns and features checked so far.
+ * Progress of a validation. The last four fields count the elements of the
+ * shared arrays that belong to the columns and features checked so far.
  */
 typedef struct walk
 {

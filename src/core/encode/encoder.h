@@ -3,20 +3,24 @@
  * to numbers.
  *
  * Each feature, a column or a path into a jsonb column, has one or more
- * dimensions. Its raw coordinates depend on its kind: the number x (sign(x)
- * log(1 + |x|) with `log`), the elements of the vector, or 1 at the category
- * of the value and 0 at the other categories of the feature. A category
- * missing from the sample becomes `other`, or all zeros if there is no such
- * dimension. A cyclic feature has the cosine and the sine of the angle
- * 2 pi x / period, so that its values go round. A NULL has the raw
- * coordinates `fill`. Its indicator, the last dimension of a feature with
- * `missing`, is 1 for a NULL and 0 otherwise. Scaled coordinates are (raw -
- * center) / scale.
+ * dimensions. The raw coordinates of a value depend on the kind of the
+ * feature:
+ *     number      x, or sign(x) log(1 + |x|) with `log`
+ *     cyclic      cosine and sine of the angle 2 pi x / period, so that the end
+ *                 of a period is near its start
+ *     vector      the elements of the vector
+ *     category    1 at the category of the value, 0 at the other categories of
+ *                 the feature. A category missing from the sample becomes
+ *                 `other`, or all zeros if there is no such dimension.
+ * A NULL has the raw coordinates `fill`. A feature with `missing` has a last
+ * dimension that indicates NULL: 1 for a NULL, and 0 otherwise. Scaled
+ * coordinates are (raw - center) / scale.
  *
- * A category is stored as its text. Values of a type whose equal values may
- * have several texts are found by the equality of that type, whose name the
- * feature has. The core finds texts only: its caller finds the category that
- * equals a value, and passes its text.
+ * A category is stored as its text. In some types, equal values may have
+ * several texts. A feature of such a type stores the name of the type, and
+ * categories are found by the equality of the type. The core compares only
+ * texts. Its caller finds the category that equals a value, and passes the
+ * text of the category.
  *
  * Layout of the value (native byte order, padding and reserved fields zero):
  *     fc_encoder_header, fc_encoder_column[columns],
@@ -64,11 +68,12 @@ typedef enum fc_feature_kind
 	FC_FEATURE_ANY
 } fc_feature_kind;
 
-/* Cycle of a feature whose values go round. */
+/* Cycle of a cyclic feature, with the unit of its values. */
 typedef enum fc_cycle
 {
 	FC_CYCLE_NONE,
-	FC_CYCLE_PERIOD,			/* a number, or seconds of an interval */
+	FC_CYCLE_PERIOD,			/* period given by the user; a number, or
+								 * seconds of an interval */
 	FC_CYCLE_DAY,				/* seconds since midnight */
 	FC_CYCLE_WEEK,				/* days since Monday for a date; else seconds
 								 * since the Monday's midnight */
@@ -98,7 +103,7 @@ typedef struct fc_encoder_header
 								 * ignored here */
 	uint16_t	version;
 	uint16_t	padding;		/* always 0 */
-	uint64_t	digest[2];		/* hash of all bytes after it */
+	uint64_t	digest[2];		/* hash of all bytes after `digest` */
 	int64_t		rows;			/* number of rows in the sample */
 	int64_t		skipped;		/* number of rows of the sample skipped
 								 * because of a NULL */
@@ -188,8 +193,8 @@ typedef struct fc_encoder
 	int64_t		skipped;
 	const fc_encoder_column *column;
 	const fc_encoder_feature *feature;
-	const double *center;		/* dim centers; scale and fill have dim
-								 * values, too */
+	const double *center;		/* center, scale and fill have dim values
+								 * each */
 	const double *scale;
 	const double *fill;
 	const fc_encoder_category *category;
@@ -214,7 +219,7 @@ fc_feature_values(const fc_encoder_feature *feature)
 	return feature->width - feature->missing;
 }
 
-/* Returns a category of a feature. */
+/* Returns category number `place` of a feature, from 0. */
 static inline const fc_encoder_category *
 fc_category(const fc_encoder *encoder, const fc_encoder_feature *feature, size_t place)
 {
@@ -229,8 +234,8 @@ size_t		fc_encoder_size(size_t columns, size_t features, size_t dim,
 							size_t categories, size_t text_bytes);
 
 /*
- * Computes the digest of an encoder. A writer stores it when all other bytes
- * are set.
+ * Computes the digest of an encoder of `size` bytes. A writer stores it when
+ * all other bytes are set.
  */
 void		fc_encoder_digest(const fc_encoder_header *header, size_t size,
 							  uint64_t digest[2]);
@@ -288,9 +293,9 @@ bool		fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new);
 /*
  * Writes an encoder with the dimensions of the old encoder, and the centers,
  * scales and counts of the new one. The two must be alike
- * (fc_encoder_is_alike). The old value and `renewed` have `size` bytes.
- * `equal` has the index of each old category among the new categories of its
- * feature, or their number if it is not one of them.
+ * (fc_encoder_is_alike). The old encoder and `renewed` have `size` bytes.
+ * equal[i] is the index of old category i among the new categories of its
+ * feature. If it is not one of them, equal[i] is their number.
  */
 void		fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
 							 const fc_encoder_header *new_header,
@@ -370,9 +375,9 @@ void		fc_encode_number(const fc_encoder_feature *feature, double x,
 							 double *to);
 
 /*
- * Encodes `count` features of a row from feature `first` on into raw, which
- * has dim values. `cells` has a cell for each feature. The encoder must be
- * prepared.
+ * Encodes `count` features of a row, from feature `first` on, into `raw`.
+ * `raw` has dim values, and `cells` has a cell for each feature of the
+ * encoder. The encoder must be prepared.
  */
 void		fc_encode(const fc_encoder *encoder, size_t first, size_t count,
 					  const fc_feature_cell *cells, double *raw);

@@ -142,7 +142,10 @@ find_slot(const fc_frequent_items *frequent, uint64_t key, const char *text,
 	}
 }
 
-/* Stores a text, over that of the entry if it fits there. */
+/*
+ * Sets the text of an entry. A text that is not longer than the previous one
+ * overwrites it; else it is appended to the texts.
+ */
 static void
 keep_text(fc_frequent_items *frequent, fc_frequent_item *entry,
 		  const char *text, size_t length)
@@ -188,7 +191,10 @@ fc_frequent_add_number(fc_frequent_items *frequent, double x, int64_t count)
 	count_value(frequent, fc_number_key(x) >> frequent->dropped, NULL, 0, count);
 }
 
-/* A key is hashed again, because its bits may be less random than a hash. */
+/*
+ * The key of a value is hashed again, because its bits may be less random than
+ * a hash.
+ */
 void
 fc_frequent_add_text(fc_frequent_items *frequent, const uint64_t *key,
 					 const char *text, size_t length, int64_t count)
@@ -382,7 +388,10 @@ insert_slot(const fc_frequent_items *frequent, uint32_t *slots, size_t n,
 	return n < capacity ? n + 1 : n;
 }
 
-/* Number of texts whose counts are in a range, and of rows with these texts. */
+/*
+ * Number of texts with a count in a range, and number of rows with such a
+ * text.
+ */
 typedef struct count_range
 {
 	double		texts;
@@ -407,7 +416,10 @@ range_of_counts(const fc_frequent_items *frequent, int64_t low, int64_t high)
 	return range;
 }
 
-/* Returns the mean number of texts with each of the counts near x. */
+/*
+ * Returns the number of texts with a count of x, averaged over the counts from
+ * x - sqrt(x) / 2 to x + sqrt(x) / 2.
+ */
 static double
 texts_near(const fc_frequent_items *frequent, int64_t x)
 {
@@ -418,8 +430,8 @@ texts_near(const fc_frequent_items *frequent, int64_t x)
 }
 
 /*
- * Texts whose counts are above `high` are chosen, and `first` of the texts
- * with counts from low to high.
+ * A choice of texts: all texts with counts above `high` and, of the texts with
+ * counts from low to high, the first `first` in the order of bytes.
  */
 typedef struct text_choice
 {
@@ -451,9 +463,9 @@ ranges_of_choice(const fc_frequent_items *frequent, const text_choice *choice)
 }
 
 /*
- * Returns true if more of the counted rows than of as many other rows have one
- * of the chosen texts, by more than a standard deviation of this number. first
- * is as in text_choice.
+ * Returns true if a choice of texts is biased: if the expected excess of rows
+ * with a chosen text exceeds a standard deviation of their number (see
+ * fc_most_frequent). `first` is as in text_choice.
  */
 static bool
 is_biased(const fc_frequent_items *frequent, const choice_ranges *ranges,
@@ -469,13 +481,13 @@ is_biased(const fc_frequent_items *frequent, const choice_ranges *ranges,
 }
 
 /*
- * Chooses up to `max` of more texts with a count of `min` or more, as
- * fc_most_frequent describes.
+ * Chooses up to `max` texts with a count of `min` or more, as described at
+ * fc_most_frequent. There must be more than `max` such texts.
  */
 static text_choice
 unbiased_choice(const fc_frequent_items *frequent, int64_t min, size_t max)
 {
-	int64_t		cut = min;		/* count of text number `max` */
+	int64_t		cut = min;		/* count of the max-th most frequent text */
 
 	for (int64_t above = frequent->total + 1; above - cut > 1;)
 	{

@@ -9,18 +9,19 @@
  *
  * Texts: up to FC_FREQUENT_TEXTS distinct texts are counted exactly. If there
  * are more, a sketch of hashed counters gives upper bounds of counts (Cormode,
- * Muthukrishnan 2005), and a text may be dropped if its bound is below the
- * share 1 / FC_FREQUENT_RARE of the rows so far. A text in at least the share
- * 1 / FC_FREQUENT_CERTAIN of all rows is certainly listed in the end, so that
- * the list of frequent texts does not depend on the order. Texts longer than
+ * Muthukrishnan 2005). A text may be dropped if its bound is below the share 1
+ * / FC_FREQUENT_RARE of the rows so far. A text in at least the share 1 /
+ * FC_FREQUENT_CERTAIN of all rows is certainly listed in the end, so that the
+ * list of frequent texts does not depend on the order. Texts longer than
  * FC_FREQUENT_LENGTH bytes are only counted together.
  *
- * Values with several texts: a value is known by a key of 64 bits, and the
- * first of its texts in the order of bytes is kept. That two of n values have
- * the same key has the probability n^2 / 2^65. A value that was dropped and is
- * listed again has the first of its texts since then.
+ * Values with several texts: a counter with `keyed` identifies a value by a
+ * key of 64 bits. It keeps the text that sorts first by bytes among the texts
+ * of the value. The probability that any two of n values have the same key is
+ * n^2 / 2^65. If a value was dropped and is listed again, earlier texts do not
+ * count.
  *
- * The caller provides the memory, and moves the counter to a new block before
+ * The caller provides the memory. It moves the counter to a new block before
  * and after an addition if the functions below request it.
  */
 #ifndef FC_ENCODE_FREQUENT_ITEMS_H
@@ -65,7 +66,8 @@
 
 typedef struct fc_frequent_item
 {
-	uint64_t	key;			/* leading bits of a number, or hash of a text */
+	uint64_t	key;			/* leading bits of a number, or hash of a text
+								 * or of the key of its value */
 	int64_t		count;			/* number of rows with this value; 0: the slot
 								 * is empty */
 	uint32_t	start;			/* offset of the text */
@@ -75,7 +77,7 @@ typedef struct fc_frequent_item
 typedef struct fc_frequent_items
 {
 	bool		texts;
-	bool		keyed;			/* true if values are known by their keys, and
+	bool		keyed;			/* true if values are identified by keys, and
 								 * may have several texts */
 	unsigned int dropped;		/* number of trailing bits dropped from the
 								 * keys of numbers */
@@ -84,7 +86,8 @@ typedef struct fc_frequent_items
 								 * `used`; 0: no memory yet */
 	size_t		text_used;		/* bytes of text in use, replaced texts
 								 * included */
-	size_t		text_kept;		/* bytes of text in use without them */
+	size_t		text_kept;		/* bytes of text in use, replaced texts
+								 * excluded */
 	size_t		text_capacity;	/* bytes allocated for texts */
 	int64_t		total;			/* number of rows counted, including rows with
 								 * long texts */
@@ -125,8 +128,8 @@ size_t		fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length)
 void		fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory);
 
 /*
- * Each adds a value `count` times; there must be room for it. key: the key of
- * the text's value in a counter with `keyed`, else NULL.
+ * Each function adds a value `count` times; there must be room for it. If the
+ * counter is `keyed`, `key` is the key of the text's value; else it is NULL.
  */
 void		fc_frequent_add_number(fc_frequent_items *frequent, double x, int64_t count);
 void		fc_frequent_add_text(fc_frequent_items *frequent, const uint64_t *key,
@@ -151,16 +154,19 @@ int64_t		fc_frequent_count(const fc_frequent_items *frequent, size_t slot);
  * this order are chosen. `chosen` needs room for `used` slots. Returns the
  * number of slots stored.
  *
- * If there are more than `max` texts, the most frequent ones are frequent in
- * part by chance, and other rows have fewer of them. For Poisson counts N, the
+ * If there are more than `max` texts, the chosen texts are frequent in part by
+ * chance: they are less frequent in other rows. For Poisson counts N, the
  * expected excess of the texts with N >= c is
  *     sum E (N - E N) [N >= c] = c sum P(N = c)
- * which is c times the number of texts with a count of c. If this exceeds a
- * standard deviation of the number of rows with a chosen text, counts within t
- * sqrt(2 c) of the count c of the last chosen text are taken as equal. t = 1,
- * 2, .. is the smallest number for which the excess at both ends is small
- * enough. If all texts count as equal and the excess is still too large, fewer
- * texts are chosen.
+ * which is estimated by c times the number of texts with a count of c. The
+ * excess must not exceed a standard deviation of the number of rows with a
+ * chosen text.
+ *
+ * If it does, the counts from c - t sqrt(2 c) to c + t sqrt(2 c) are taken as
+ * equal, where c is the count of the last chosen text. The expected excess is
+ * then between the excesses at the two ends of this range. t is the smallest
+ * of 1, 2, .. with an excess that is small enough. If all texts count as equal
+ * and the excess is still too large, fewer texts are chosen.
  */
 size_t		fc_most_frequent(const fc_frequent_items *frequent, size_t max,
 							 uint32_t *chosen);

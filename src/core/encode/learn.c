@@ -90,8 +90,8 @@ digit_value(const fc_exact_sum *sum, size_t i)
 }
 
 /*
- * Computes the magnitude of a sum, in digits from 0 to 2^32 - 1. Returns
- * true if the sum is negative.
+ * Sets *carried to the absolute value of a sum, in digits from 0 to 2^32 - 1.
+ * Returns true if the sum is negative.
  */
 static bool
 magnitude(const fc_exact_sum *sum, fc_exact_sum *carried)
@@ -221,8 +221,8 @@ fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x,
 /* ---- the choice ---- */
 
 /*
- * Returns the kind of a feature: a jsonb path is a number or a boolean if
- * all its values are, else a category.
+ * Returns the kind of a feature. A jsonb path is a number if all its values
+ * are numbers, a boolean if all are booleans, else a category.
  */
 static fc_feature_kind
 kind_of(const fc_learner *learner)
@@ -251,8 +251,10 @@ choose_categories(const fc_learner *learner, fc_arena *arena,
 }
 
 /*
- * Sets the cycle of a feature. Its values are shown from 0 on, or as they are
- * in the sample if they are within another period.
+ * Sets the cycle of a feature, its two dimensions, and the period in which its
+ * values are shown. If the sample spans less than one period, but is not in
+ * [0, period), this period begins at the smallest value of the sample.
+ * Otherwise it begins at 0.
  */
 static void
 set_cycle(fc_encoder_feature *feature, const fc_learner *learner)

@@ -60,8 +60,8 @@ void		fc_exact_add_product(fc_exact_sum *sum, double x, double y);
 double		fc_exact_value(const fc_exact_sum *sum);
 
 /*
- * Turns squares, the sum of x^2 over the n numbers of `sum`, into the sum of
- * (x - center)^2.
+ * Converts *squares from the sum of x^2 to the sum of (x - center)^2. `sum` is
+ * the sum of the same n numbers x.
  */
 void		fc_exact_center(fc_exact_sum *squares, const fc_exact_sum *sum, int64_t n,
 							double center);
@@ -81,28 +81,33 @@ typedef struct fc_learner
 	fc_cycle	cycle;			/* applies to numbers, dates, times and
 								 * intervals */
 	double		period;
-	double		least;			/* least value of a cyclic feature; infinite
+	double		least;			/* smallest value of a cyclic feature; infinite
 								 * before the first value */
-	double		greatest;		/* greatest one, or -infinity */
+	double		greatest;		/* largest value of a cyclic feature; -infinity
+								 * before the first value */
 	fc_scaling	scaling;
 	fc_nulls	nulls;
 	double		weight;
 	uint32_t	max_categories;
-	int64_t		count;			/* number of rows for which the next value
-								 * counts */
+	int64_t		count;			/* number of times that the next value is
+								 * added */
 	int64_t		numbers;		/* number of rows with a number or a vector */
 	int64_t		booleans;
 	int64_t		texts;
 	int64_t		nulls_seen;
 	size_t		width;			/* number of elements of a vector; 0: no
 								 * vector seen */
-	fc_exact_sum *sums;			/* sums, one per element of a vector, two for
-								 * a cyclic feature or one for numbers; zeroed
-								 * by the caller */
+	fc_exact_sum *sums;			/* array of sums: one per element of a vector,
+								 * two for a cyclic feature, one for numbers;
+								 * zeroed by the caller */
 	fc_exact_sum *squares;		/* sums of squares, as many as sums */
 	fc_frequent_items values;	/* distinct numbers, for robust scaling */
-	fc_frequent_items categories;	/* distinct texts or values; for
-									 * FC_FEATURE_ANY all values as texts */
+
+	/*
+	 * distinct texts or values of a category. For FC_FEATURE_ANY, the texts of
+	 * all values.
+	 */
+	fc_frequent_items categories;
 } fc_learner;
 
 static inline fc_learner
@@ -132,22 +137,24 @@ fc_learner_start(fc_feature_kind kind, bool log, fc_scaling scaling,
 }
 
 /*
- * Each function adds the value of one row, `count` times. Before the next value, the caller
- * must provide memory for the counters of frequent items (frequent_items.h).
+ * Each function adds one value, learner->count times. Before the next value,
+ * the caller must provide memory for the counters of frequent items if they
+ * request it (frequent_items.h).
  */
 void		fc_learn_number(fc_learner *learner, double x);
 void		fc_learn_vector(fc_learner *learner, const fc_feature_cell *cell);
 
 /*
- * key: the key of the category if it is known by one (frequent_items.h), else
- * NULL.
+ * Adds a text. If categories have keys (frequent_items.h), `key` is the key of
+ * the value; else it is NULL.
  */
 void		fc_learn_text(fc_learner *learner, const uint64_t *key, const char *text,
 						  size_t length);
 
 /*
- * Adds a value of kind FC_FEATURE_ANY, both as a value and as a text; x is 0
- * or 1 for a boolean.
+ * Adds a value to a learner of kind FC_FEATURE_ANY: its text, which makes the
+ * category if the feature becomes one, and x if it is a number or a boolean (0
+ * or 1). `kind` is the kind of the value.
  */
 void		fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x,
 						 const char *text, size_t length);
@@ -159,10 +166,14 @@ typedef struct fc_feature_name
 	const char *name;			/* name of the column */
 	const char *path;			/* path into a jsonb column; NULL: the column
 								 * itself */
-	const char *type;			/* name of the type of the categories if they
-								 * are known by keys, or of the time zone of a
-								 * cyclic feature; NULL: none */
-	const char *collation;		/* name of its collation; NULL: none */
+
+	/*
+	 * name of the type of the categories if they have keys, or of the time
+	 * zone of a cyclic feature; NULL: no name
+	 */
+	const char *type;
+	const char *collation;		/* name of the collation of the type; NULL: no
+								 * collation */
 } fc_feature_name;
 
 typedef struct fc_sample
@@ -190,7 +201,7 @@ fc_name_length(const char *name)
 	return name == NULL ? 0 : strlen(name);
 }
 
-/* Encoding of a feature. */
+/* Chosen encoding of a feature. */
 typedef struct fc_feature_choice
 {
 	fc_encoder_feature stored;	/* column and texts are not set yet */
@@ -228,13 +239,13 @@ void		fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice,
 /* ---- statistics of a numeric column, to check before clustering ---- */
 
 /*
- * Minimum share of rows at a sentinel, a value that is farther from the others
- * than they are from each other. With a smaller share, outliers raise the
- * warning. A guess.
+ * A sentinel, such as -999, is a value that is farther from the other values
+ * than they are from each other. This is the minimum share of the rows with a
+ * sentinel. With a smaller share, outliers raise the warning. A guess.
  */
 #define FC_SENTINEL_SHARE	0.001
 
-/* Minimum number of rows at a sentinel. A guess. */
+/* Minimum number of rows with a sentinel. A guess. */
 #define FC_SENTINEL_ROWS	3
 
 /*
@@ -263,8 +274,8 @@ typedef struct fc_column_facts
 	 * quartiles are equal
 	 */
 	double		fence[2];
-	double		beyond[2];		/* share of the rows that are far below, and
-								 * far above */
+	double		beyond[2];		/* [0] share of the rows that are far below the
+								 * median, [1] far above */
 	double		unique;			/* share of the rows whose value is unique */
 	/* share of the rows that are far; 0 if the quartiles are equal */
 	double		far;
@@ -272,8 +283,8 @@ typedef struct fc_column_facts
 								 * median that the far rows contribute */
 
 	/*
-	 * share of the rows at the smallest and at the largest value; 0: not a
-	 * sentinel
+	 * [0] share of the rows with the smallest value, [1] with the largest; 0:
+	 * the value is not a sentinel
 	 */
 	double		sentinel[2];
 } fc_column_facts;

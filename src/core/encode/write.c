@@ -4,7 +4,10 @@
 /* Interquartile range of the standard normal distribution. */
 #define NORMAL_QUARTILES	1.3489795003921634
 
-/* Standard deviation below which it is taken for rounding error. */
+/*
+ * Standard deviation up to which a feature counts as constant, because the
+ * deviation is rounding error.
+ */
 #define MIN_SCALE	1e-150
 
 /*
@@ -106,8 +109,8 @@ write_numbers(encoder_writer *w, const fc_learner *learner,
 }
 
 /*
- * Writes the categories, and sets center to the shares of the categories, of
- * other values and of NULL.
+ * Writes the categories, and sets center to the shares of the rows in each
+ * category, with other values, and with NULL. Sets scale and fill, too.
  */
 static void
 write_categories(encoder_writer *w, const fc_learner *learner,
@@ -293,7 +296,8 @@ fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new)
 /*
  * Replaces the counts and shares of the old categories by the counts and
  * shares in the new sample, and sets one scale for all categories
- * (fc_category_scale). `equal` has the new category of each old one.
+ * (fc_category_scale). `equal` is as in fc_encoder_renew, from the first
+ * category of the feature on.
  */
 static void
 renew_categories(const fc_encoder_feature *feature, const fc_encoder *new,
@@ -346,9 +350,9 @@ copy_numbers(const fc_encoder *from, const fc_encoder_feature *source,
 }
 
 /*
- * Sets center, scale and fill of the indicator. Multiplies the scale of the
- * values by sqrt(1 - p) for a share p of NULLs, so that it refers to all rows.
- * An indicator that does not vary has the scale 1.
+ * Sets center, scale and fill of a feature's indicator of NULL. Multiplies the
+ * scale of the values by sqrt(1 - p) for a share p of NULLs, so that it refers
+ * to all rows. An indicator that does not vary has the scale 1.
  */
 static void
 indicate_nulls(const fc_encoder *encoder, const fc_encoder_feature *feature)

@@ -4,17 +4,20 @@
 #include "base/sort.h"
 
 /*
- * Number of rows on each side of a cut whose labels are compared, as a share
- * of all rows and at most. With more, small clusters next to the cut count
- * less, and the time grows; with fewer, chance counts more. Guesses.
+ * Number of rows on each side of a cut whose labels are compared: the share
+ * WINDOW of all rows, but at most MAX_WINDOW. With more rows, small clusters
+ * next to the cut count less, and the search takes longer. With fewer rows,
+ * the cut depends more on chance. Guesses.
  */
 #define WINDOW	0.05
 #define MAX_WINDOW	250
 
 /*
- * Returns the number of pairs of rows with the same label, one of them among
- * the `size` rows before row i of the circle, the other among the `size` rows
- * from it on. `count` has a zero for each label.
+ * Returns the number of pairs of rows that have the same label, but are on
+ * different sides of a cut before row i of the circle. One row of a pair is
+ * among the `size` rows before the cut, the other among the `size` rows after
+ * it. `circle` has the labels of m rows, in the order of the axis. `count` has
+ * a zero for each label, before and after the call.
  */
 static size_t
 agreement_at(const int32_t *circle, size_t m, size_t i, size_t size, size_t *count)

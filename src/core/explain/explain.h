@@ -27,59 +27,65 @@ typedef struct fc_threshold
 /* ---- rules ---- */
 
 /*
- * Thresholds on few columns that predict the labels of rows: a tree, whose
- * leaves are rules.
+ * Rules are thresholds on few columns that predict the labels of rows. They
+ * form a tree, whose leaves are rules.
  *
- * A leaf is split at the threshold x[axis] <= t that reduces the entropy of
- * the labels most,
+ * A leaf is split at the threshold x[axis] <= t that reduces the entropy H of
+ * the labels most. With n rows in the leaf, and n_c rows of label c, the gain
+ * is
  *     gain = n H(n) - n_below H(below) - n_above H(above),
- *     n H(n) = n log n - sum_c n_c log n_c,
- * and the leaf whose best split has the largest gain is split next (best
- * first). No path tests more than `conditions` columns; a range of one column
- * is one condition, regardless of the number of splits that made it.
- * Thresholds have few digits, as people write them.
+ *     n H(n) = n log n - sum_c n_c log n_c.
+ * The leaf whose best split has the largest gain is split next (best first).
+ * No path tests more than `conditions` columns. A range of one column is one
+ * condition, regardless of the number of splits that made it. Thresholds have
+ * few digits, as people write them.
  *
- * The tree grows on the first rows. Other rows decide how far it is pruned:
- * the subtree with the best score is kept, after FC_RULES_PRICE / k is
- * subtracted for each leaf. The score is 3/4 of the share of rows with a
- * correct label plus 1/4 (FC_RULES_BALANCE) of the mean of this share over the
- * labels, so that small clusters count. The accuracy of the rules is measured
- * on a third set of rows. A tree that starts with the best first split need
- * not be the best tree, especially if few columns are allowed. Therefore
- * FC_RULES_TRIES axes are tried at the root, or fewer if there are many
- * values, and the tree with the best score is kept.
+ * The tree grows on the first rows. Other rows decide how far it is pruned.
+ * The score of a subtree is 3/4 of the share of rows with a correct label,
+ * plus 1/4 (FC_RULES_BALANCE) of the mean of this share over the labels, so
+ * that small clusters count. FC_RULES_PRICE / k is subtracted for each leaf,
+ * and the subtree with the best result is kept. The accuracy of the rules is
+ * measured on a third set of rows.
+ *
+ * A tree that starts with the best first split need not be the best tree,
+ * especially if few columns are allowed. Therefore FC_RULES_TRIES axes are
+ * tried at the root, or fewer if there are many values. The tree with the best
+ * score is kept.
  *
  * A short rule is a conjunction of ranges on up to FC_RULES_SHORT axes. It is
- * added for a label if it predicts the label better than every leaf. It
- * maximises its value, the number of rows of the label that meet it minus 5.7
- * times the number of other rows that meet it; at a precision of 0.85 the
- * value is 0. Ranges are added one by one, and each is then searched again,
- * given the others. A leaf is dropped if a short rule nearly implies it: the
- * rows that the leaf labels correctly, and the short rule of its label does
- * not, are worth less than the price of a leaf. A row that meets several rules
- * is given the label of the most precise one, and a row that meets no rule has
- * no label.
+ * added for a label if it predicts the label better than every leaf. The value
+ * of a rule is the number of rows with the label that meet it, minus 5.7 times
+ * the number of other rows that meet it. At a precision of 0.85 the value is
+ * 0. The search maximises this value: ranges are added one by one, and each is
+ * then searched again, given the others.
+ *
+ * A leaf is dropped if the short rule of its label nearly implies it. Consider
+ * the rows that the leaf labels correctly and that do not meet the short rule.
+ * The leaf is dropped if their share, among the rows that grow and prune the
+ * tree, is below the price of a leaf. A row that meets several rules has the
+ * label of the most precise rule. A row that meets no rule has no label.
  *
  * Frost, Moshkovitz, Rashtchian 2020 (ExKMC) grow threshold trees of k-means
  * with more leaves than clusters; Breiman, Friedman, Olshen, Stone 1984
  * (CART). Here the tree is learned from the labels alone, so that labels of
  * any model can be explained.
  *
- * Time O(d n depth) per tree, memory 8 d n bytes, where n is the number of
- * rows that grow the tree.
+ * A tree takes time O(d n depth) and 8 d n bytes of memory, where n is the
+ * number of rows that grow the tree.
  */
 
 /*
- * Price of a leaf times k, on the scale of the score. With a larger one, rules
- * are fewer and shorter, and more rows that meet a rule have another label
+ * Price of a leaf times k, in units of the score. A larger price makes rules
+ * fewer and shorter, but more rows that meet a rule have another label
  * (bench/rules.py).
  */
 #define FC_RULES_PRICE	0.03
 
 /*
- * Weight, in the score, of the mean over the labels of the share of correctly
- * labelled rows, 0 to 1. A larger one describes small clusters better, and
- * large ones worse (bench/rules.py).
+ * Weight in the score, from 0 to 1, of the mean over the labels of the share
+ * of correctly labelled rows. The share among all rows has the rest. A larger
+ * weight describes small clusters better, and large ones worse
+ * (bench/rules.py).
  */
 #define FC_RULES_BALANCE	0.25
 
@@ -98,7 +104,8 @@ typedef struct fc_threshold
 
 /*
  * Minimum number of rows that are divided into rows for growing, for pruning
- * and for measuring; fewer rows are used for all three. A guess.
+ * and for measuring. If there are fewer, all rows are used for all three. A
+ * guess.
  */
 #define FC_RULES_PARTED	500
 
@@ -127,7 +134,7 @@ typedef struct fc_axis
 								 * count as one condition */
 	uint32_t	dimension;		/* dimension of the rows, from 0 */
 	double		period;			/* period of a cyclic axis; 0: not cyclic */
-	double		cut;			/* place where the circle is cut, in [0,
+	double		cut;			/* value at which the circle is cut, in [0,
 								 * period) */
 } fc_axis;
 
@@ -190,7 +197,8 @@ typedef struct fc_rule_tree
 /*
  * Bounds of three ranges of n rows: [0, learn) grow the tree, [check, test)
  * prune it, and [test, n) measure its accuracy. With fewer than
- * FC_RULES_PARTED rows, all rows grow and prune the tree.
+ * FC_RULES_PARTED rows, all rows grow and prune the tree, and [test, n) is
+ * empty.
  */
 typedef struct fc_row_split
 {
@@ -216,22 +224,23 @@ fc_split_rows(size_t n)
 /*
  * Cuts a cyclic axis where the labels change most, so that few clusters lie on
  * both sides of the cut, and sets axis->cut. Replaces each value x, 0 <= x <
- * period, by -x or -(x + period), which is above -(cut + period) and at most
- * -cut. A range of these, lower < x <= upper, is a half-open arc of the circle,
- * [-upper, -lower).
+ * period, by -x or by -(x + period): the new value is above -(cut + period)
+ * and at most -cut. A range lower < x <= upper of new values is the half-open
+ * arc [-upper, -lower) of the circle.
  */
 void		fc_cut_circle(double *x, const fc_labelled *rows, fc_axis *axis, fc_arena *arena);
 
 /*
- * Learns a tree, allocated in the arena, from n > 0 rows. A rule tests at most
- * `conditions` columns, 1 to FC_RULES_CONDITIONS.
+ * Learns a tree and short rules from n > 0 rows. The arrays of *tree are
+ * allocated in the arena. A rule tests at most `conditions` columns, 1 to
+ * FC_RULES_CONDITIONS.
  */
 void		fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena,
 						   fc_rule_tree *tree);
 
 /*
  * Fills `leaves`, an array of tree->count elements, with the indices of the
- * leaves that were not dropped. Returns the number of leaves.
+ * leaves that were not dropped. Returns the number of these leaves.
  */
 size_t		fc_rules_leaves(const fc_rule_tree *tree, uint32_t *leaves);
 
@@ -256,19 +265,23 @@ size_t		fc_rules_ranges(const fc_rule_tree *tree, size_t leaf, fc_range *ranges)
 /* ---- profiles ---- */
 
 /*
- * Profiles: the differences of a centroid from the mean of all rows.
+ * Profiles: the differences of a centroid from the mean of all rows. In stored
+ * units, let c be a coordinate of the centroid and c' the same coordinate of
+ * the nearest other centroid; m and s are the mean and the standard deviation
+ * of all rows.
  *
- *     difference = (c - m) / s             m, s: mean and deviation of all
- *                                          rows, in stored units
+ *     difference = (c - m) / s
+ *     apart = (c - c') / s
  *     lift = share in the cluster / share of all rows, for a flag
- *     telling = |difference| for a number; sqrt(2 KL) for a flag,
+ *     telling = |difference| for a number; sqrt(2 KL) for a flag, with shares
+ *               q in the cluster and p of all rows, where
  *               KL = q log(q / p) + (1 - q) log((1 - q) / (1 - p))
- *     apart = (c - c') / s                 c' the nearest other centroid
  * For two normal distributions of equal variance KL is difference^2 / 2, so
- * that numbers and flags are measured on one scale (Kullback 1959). A cyclic
- * column has one cell, at its cosine: the difference is the length of the
- * difference of both coordinates, divided by the root of the sum of their
- * variances; it is negative if the shorter way from m to c is backwards.
+ * that numbers and flags are measured on one scale (Kullback 1959).
+ *
+ * A cyclic column has one cell, at its cosine. The difference is the length of
+ * the difference of both coordinates, divided by the root of the sum of their
+ * variances. It is negative if the shorter way from m to c is backwards.
  */
 typedef struct fc_profile_cell
 {
@@ -294,8 +307,9 @@ typedef struct fc_profile_cell
 
 /*
  * Fills in the d cells of a cluster, sorted by `telling`, the greatest first;
- * ties go by axis. All arguments are in stored units. other is the nearest
- * other centroid, or NULL if there is no other centroid.
+ * ties are sorted by axis. The input arrays have d values, in stored units.
+ * `other` is the nearest other centroid, or NULL if there is no other
+ * centroid.
  */
 void		fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid,
 							   const double *other, const double *mean,

@@ -4,13 +4,13 @@
 #include "base/sort.h"
 
 /*
- * Factor applied to the gain of a column that the path does not test yet, 0 to
- * 1; favours columns tested already, which cost no further condition. A
- * smaller one gives shorter rules of lower precision (bench/rules.py).
+ * Factor from 0 to 1 for the gain of a column that the path does not test yet.
+ * It favours columns tested already, which need no further condition. A
+ * smaller factor gives shorter rules of lower precision (bench/rules.py).
  */
 #define NEW_COLUMN_FACTOR	0.9
 
-/* Gain in nats below which a split is a matter of rounding. */
+/* Gain in nats up to which a gain counts as rounding error. */
 #define MIN_SPLIT_GAIN	1e-6
 
 static size_t
@@ -204,9 +204,9 @@ add_node(fc_grower *grower, int32_t parent, const fc_grown_node *range)
 }
 
 /*
- * Partitions rows [begin, end) of a list, without changing their order
- * otherwise: rows below the threshold come first. Returns the index of the
- * first row above it.
+ * Partitions rows [begin, end) of a list: rows below the threshold come first.
+ * The order is otherwise kept. Returns the index of the first row above the
+ * threshold.
  */
 static size_t
 split_order(fc_grower *grower, uint32_t *rows, size_t begin, size_t end)

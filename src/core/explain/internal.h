@@ -50,8 +50,12 @@ typedef struct fc_grower
 								 * threshold of the node being split */
 	double	   *n_log_n;		/* table of n log n for n from 0 to the number
 								 * of training rows */
-	uint32_t   *below;			/* k counts of rows by label below the
-								 * threshold; `above` has the counts above it */
+
+	/*
+	 * k values each: number of rows of each label below the threshold, and
+	 * above it
+	 */
+	uint32_t   *below;
 	uint32_t   *above;
 	fc_grown_node *grown;
 	fc_rule_node *nodes;

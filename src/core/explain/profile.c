@@ -69,8 +69,9 @@ cell_of(fc_axis_kind kind, uint32_t axis, double centroid, const double *other,
 }
 
 /*
- * Returns the cell of a cyclic column. The arguments have its cosine and sine.
- * The value and the mean remain 0.
+ * Returns the cell of a cyclic column. Each pointer has two values, for the
+ * cosine and the sine; `other` may be NULL. The fields `value` and `overall`
+ * remain 0.
  */
 static fc_profile_cell
 cyclic_cell(uint32_t axis, const double *centroid, const double *other,

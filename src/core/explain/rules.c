@@ -49,11 +49,10 @@ leaf_value(const fc_grower *grower, size_t number, const double *worth)
  * Prunes the tree from its leaves upwards: a node becomes a leaf unless its
  * children raise the score by more than the price of a leaf.
  *
- * worth: k values, the contribution of a correctly labelled row to the score,
- * by label.
- *
- * value: score of each node's subtree, the worth of rows with a correct label
- * minus the price of every leaf but one.
+ * Sets worth[j], for each of k labels, to the contribution of a correctly
+ * labelled row of label j to the score (weigh_labels). Sets value[i], for each
+ * node, to the score of its subtree: the worth of the rows with a correct
+ * label, minus the price of every leaf but one.
  */
 static void
 prune(fc_grower *grower, double *worth, double *value)

@@ -2,10 +2,10 @@
 #include "explain/internal.h"
 
 /*
- * A row that meets a rule lowers its value by MISS_COST if the row has another
- * label, and raises it by 1 otherwise. A rule of precision 0.85 thus has the
- * value 0. With a larger cost, rules are more precise, and fewer rows meet them
- * (bench/rules.py).
+ * Cost of a row that meets a rule, but has another label. The row lowers the
+ * value of the rule by this cost; a row with the label raises the value by 1.
+ * A rule of precision 0.85 thus has the value 0. With a larger cost, rules are
+ * more precise, and fewer rows meet them (bench/rules.py).
  */
 #define MISS_COST	(0.85 / 0.15)
 
@@ -17,8 +17,9 @@
 
 /*
  * Maximum number of values (labels times columns times rows) read in one pass
- * over all labels. With more values, there are no short rules; with many
- * fewer, several first axes are tried. A larger one takes longer. A guess.
+ * over all labels. With more values, there are no short rules. With at most an
+ * eighth of the maximum, several first axes are tried. A larger maximum takes
+ * longer. A guess.
  */
 #define MAX_VALUES	1e9
 
@@ -38,9 +39,9 @@ typedef struct short_search
 } short_search;
 
 /*
- * Sets `met` to true for the rows that meet all ranges of the rule except
- * range number `but`, else to false. No range is excepted if `but` is the
- * number of ranges.
+ * Sets `met` to true for the training rows that meet all ranges of the rule
+ * except range number `but`, else to false. If `but` is the number of ranges,
+ * no range is excepted.
  */
 static void
 mark_met(short_search *s, const fc_short_rule *rule, size_t but)
@@ -89,7 +90,8 @@ best_range(const short_search *s, uint32_t axis, double penalty,
 	double		sum = 0.0;
 	double		best = 0.0;
 	double		low = -INFINITY;	/* last coordinate before the range of the
-									 * running sum, which begins at `first` */
+									 * running sum; this range begins at
+									 * `first` */
 	double		first = -INFINITY;
 	double		previous = -INFINITY;
 

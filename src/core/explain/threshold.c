@@ -4,7 +4,10 @@
  */
 #include "explain/internal.h"
 
-/* Maximum number of digits: 17 for a double, 1 for a difference of doubles. */
+/*
+ * Maximum number of digits: 17 for a double, and 1 more for a difference of
+ * two doubles.
+ */
 #define MAX_DIGITS	18
 
 /*
@@ -50,8 +53,8 @@ find_multiple(double low, double high, double up, double down, double *t)
 
 /*
  * Sets *t to a number between low and high that is a multiple of the greatest
- * possible power of ten. Returns its number of digits, or 0 if there is no
- * such number.
+ * possible power of ten. Returns the number of digits of *t, or 0 if there is
+ * no such number.
  */
 static int
 coarsest_decimal(double low, double high, double *t)
@@ -69,8 +72,9 @@ coarsest_decimal(double low, double high, double *t)
 }
 
 /*
- * Returns a number between low and high with the fewest digits, from the inner
- * range if this needs no more digits. Returns low if there is no such number.
+ * Returns a number between low and high with the fewest digits. The number is
+ * between inner_low and inner_high if this needs no more digits. Returns low
+ * if there is no such number.
  */
 static double
 shortest_decimal(double low, double high, double inner_low, double inner_high)

@@ -5,12 +5,12 @@
 #include "drift/internal.h"
 
 /*
- * Number of days in the longest window. A longer window finds smaller changes
- * that last, but its tests raise all p-values. A guess.
+ * Number of days in the longest window. A longer window finds smaller lasting
+ * changes, but more tests raise all p-values. A guess.
  */
 #define MAX_WINDOW	16
 
-/* Number of windows: 1, 2, 4, 8 and 16 days. */
+/* Number of windows, of 1, 2, 4, 8 and 16 days. */
 #define WINDOWS	5
 
 /*
@@ -46,9 +46,9 @@
 #define MIN_SQUARE	1e-20
 
 /*
- * P-value below which a day is an alarm: half a percent per year. A larger one
- * finds changes days earlier, with more false alarms (bench/change_points.py,
- * bench/tuned.py).
+ * P-value below which a day is an alarm. It amounts to half a percent per
+ * year. A larger value finds changes days earlier, with more false alarms
+ * (bench/change_points.py, bench/tuned.py).
  */
 #define ALARM_P_VALUE	(0.005 / 365.0)
 

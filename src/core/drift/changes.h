@@ -44,8 +44,8 @@
 #include "sketch/sketch.h"
 
 /*
- * Number of days before the first day that is tested. Fewer days estimate the
- * null distribution too roughly. A guess.
+ * Number of days before the first day that is tested. With fewer days, the
+ * null distribution is estimated too roughly. A guess.
  */
 #define FC_CHANGE_HISTORY	10
 
@@ -61,8 +61,8 @@ typedef struct fc_change
 	 */
 	double		effect;
 	size_t		column;			/* index of the column with the largest |t| */
-	double		shift;			/* shift of that column, in units of its
-								 * standard deviation */
+	double		shift;			/* shift of that column, in its standard
+								 * deviations before the change */
 } fc_change;
 
 /*

@@ -232,8 +232,9 @@ add_number(fc_drift_counts *counts, size_t i, uint64_t number)
 
 /*
  * Adds the pending rows to the counts of the pairs of bit b and each later
- * bit, which start at index `begin`. A row whose weight has bit `plane` counts
- * 2^plane times.
+ * bit, which start at index `begin`. Only rows whose weight has bit `plane`
+ * are added, 2^plane times each. `low` has the bits of pending rows 0 to 31,
+ * `high` of rows 32 to 63.
  */
 static void
 fold_pairs(fc_drift_counts *counts, size_t b, size_t begin, const uint32_t *low,

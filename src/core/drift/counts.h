@@ -83,8 +83,8 @@ typedef struct fc_drift_counts
 	uint16_t	version;		/* always FC_DRIFT_VERSION */
 	uint8_t		flags;
 	uint8_t		padding;		/* always 0 */
-	uint64_t	digest[2];		/* digest of the spec, from which `dim`,
-								 * `plain` and `far` are copied, too */
+	uint64_t	digest[2];		/* digest of the spec; `dim`, `plain` and `far`
+								 * are also copied from the spec */
 	uint32_t	dim;
 	uint32_t	plain;
 	uint32_t	far;
@@ -102,8 +102,8 @@ typedef struct fc_drift_counts
  */
 typedef struct fc_drift_units
 {
-	int64_t		units;			/* number of units; 0 if each row is a unit,
-								 * and rows have weights */
+	int64_t		units;			/* number of units; 0 if rows have weights, and
+								 * each row is a unit */
 	double		rows;			/* number of rows */
 
 	/*
@@ -135,7 +135,10 @@ fc_drift_pairs(size_t bits)
 	return bits > 0 ? bits * (bits - 1) / 2 : 0;
 }
 
-/* Returns the number of counts of cells and pairs, which precede NULLs. */
+/*
+ * Returns the number of counts of cells and pairs, which precede the counts of
+ * NULLs.
+ */
 static inline size_t
 fc_drift_values(const fc_drift_counts *counts)
 {
@@ -166,7 +169,7 @@ fc_drift_statistics(const fc_drift_counts *counts)
 		2 * (size_t) counts->dim;
 }
 
-/* Returns the units of packed counts; NULL if rows were not in units. */
+/* Returns the units of packed counts; NULL without FC_DRIFT_UNITS. */
 fc_drift_units *fc_drift_units_of(const fc_drift_counts *counts);
 
 static inline float *

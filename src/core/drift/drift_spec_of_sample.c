@@ -9,8 +9,8 @@
 #include "drift/counts.h"
 
 /*
- * Shares of the sample at the edges of a column with many values. More edges
- * detect smaller changes of a distribution, but weaken each test
+ * Shares of the sample at or below the edges of a column with many values.
+ * More edges detect smaller changes of a distribution, but weaken each test
  * (bench/drift.py).
  */
 static const double quantiles[] = {
@@ -335,8 +335,9 @@ fc_drift_spec_bound(const fc_weighted_rows *sample)
 }
 
 /*
- * Edge counts and thirds of the columns. They are written to the spec when the
- * number of far bits is known, on which their position depends.
+ * Edge counts and thirds of the columns. Their position in the spec depends on
+ * the number of far bits. They are therefore written to the spec once this
+ * number is known.
  */
 typedef struct column_notes
 {

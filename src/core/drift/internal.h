@@ -9,8 +9,8 @@
 #include "drift/test.h"
 
 /*
- * Number of columns whose thresholds are stored together, a vector of 16
- * floats.
+ * Number of columns in a tile of thresholds. Threshold k of these columns is
+ * one vector of 16 floats.
  */
 #define FC_DRIFT_TILE	16
 
@@ -101,7 +101,7 @@ fc_drift_has_counts(const fc_drift_sides *sides)
 /* Returns true if both sides have at least FC_DRIFT_MIN_ROWS rows. */
 bool		fc_drift_has_rows(const fc_drift_sides *sides);
 
-/* Returns true if both sides have sketches of some rows. */
+/* Returns true if both sides have sketches with at least one row. */
 bool		fc_drift_has_sums(const fc_drift_sides *sides);
 
 /*
@@ -123,7 +123,10 @@ double		fc_drift_number_of_side(const fc_drift_sides *sides, int side, size_t i)
  */
 double		fc_drift_rows_of_side(const fc_drift_sides *sides, int side);
 
-/* Returns the number of rows of a side without a NULL in column j. */
+/*
+ * Returns the number of rows of a side without a NULL in column j. If NULLs
+ * were not counted, these are all rows.
+ */
 double		fc_drift_rows_of_column(const fc_drift_sides *sides, int side, size_t j);
 
 /* Returns a side's number of rows in a cell of column j, without NULLs. */
@@ -178,12 +181,15 @@ typedef enum fc_test_set
 /* Numbers of tests, by which p-values are multiplied, and weights (test.h). */
 typedef struct fc_drift_tests
 {
-	double		count[FC_TEST_SETS];	/* T; 0: the test set does not apply */
-	double		weight[FC_TEST_SETS];	/* w */
-	double		sum;			/* F */
+	double		count[FC_TEST_SETS];	/* number of tests T; 0: the test set
+										 * does not apply */
+	double		weight[FC_TEST_SETS];	/* weight w of a set in the harmonic
+										 * mean */
+	double		sum;			/* F, the sum of the weights of the sets that
+								 * apply */
 } fc_drift_tests;
 
-/* Counts the tests of each set; waves: true if waves are tested. */
+/* Counts the tests of each set. `waves` is true if waves are tested. */
 fc_drift_tests fc_drift_count_tests(const fc_drift_sides *sides, bool waves);
 
 /* ---- tables (test.c) ---- */
@@ -240,7 +246,10 @@ void		fc_drift_make_effective(const fc_drift_sides *sides, fc_two_by_two *table)
 /* Returns the logarithm of the p-value of the exact test of a table. */
 double		fc_drift_exact_log_p(const fc_two_by_two *table);
 
-/* Replaces log_p of all tables by the results of exact tests. */
+/*
+ * Replaces log_p of all tables by the results of exact tests, and sorts the
+ * list again.
+ */
 void		fc_drift_test_tables(fc_table_list *tables);
 
 /*

@@ -57,9 +57,9 @@ describe_move(const fc_drift_sides *sides, fc_drift_move *move)
 /* ---- columns that moved ---- */
 
 /*
- * Returns the logarithm of F T p / w (test.h) of the strongest test of column
- * j. If `all` is true, the means of all columns are tested, not only of coarse
- * columns.
+ * Returns the logarithm of the smallest F T p / w (test.h) among the tests of
+ * column j. If `all` is true, the means of all columns are tested, not only of
+ * coarse columns.
  */
 static double
 column_log_p(const fc_drift_sides *sides, size_t j,

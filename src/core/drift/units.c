@@ -23,7 +23,9 @@ typedef struct part_counts
 	double	   *rows;			/* m_p of each part */
 } part_counts;
 
-/* Returns v of the counts. */
+/*
+ * Returns v, computed from the counts and rows of all parts; 0 without rows.
+ */
 static float
 variance_between(const part_counts *c)
 {

@@ -76,7 +76,7 @@ void		fc_drift_count_units(const fc_drift_parts *parts, fc_arena *arena,
 
 /* ---- the test ---- */
 
-/* Returns true if both sides have units. */
+/* Returns true if both sides have FC_DRIFT_UNITS: units or weights. */
 static inline bool
 fc_drift_has_units(const fc_drift_sides *sides)
 {

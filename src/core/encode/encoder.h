@@ -85,8 +85,8 @@ typedef enum fc_scaling
 	FC_SCALING_STANDARD,		/* mean and standard deviation */
 	FC_SCALING_ROBUST,			/* median and quartiles */
 	FC_SCALING_NONE,
-	FC_SCALING_DEFAULT			/* default during learning: FC_SCALING_NONE
-								 * for a single vector, else
+	FC_SCALING_DEFAULT			/* used during learning; becomes
+								 * FC_SCALING_NONE for a single vector, else
 								 * FC_SCALING_STANDARD */
 } fc_scaling;
 
@@ -145,9 +145,9 @@ typedef struct fc_encoder_feature
 	uint32_t	categories;
 
 	/*
-	 * name of the type whose equality finds categories, or of the time zone
-	 * of a cyclic timestamp with time zone. Length 0: categories are found by
-	 * their texts; no time zone
+	 * Name of the type whose equality finds categories, or of the time zone of
+	 * a cyclic timestamp with time zone. If the length is 0, categories are
+	 * found by their texts, or there is no time zone.
 	 */
 	fc_encoder_text type;
 	fc_encoder_text collation;	/* length 0: the type has no collation */
@@ -313,7 +313,8 @@ void		fc_encoder_mute(fc_encoder_header *header, size_t size, const bool *flag);
  * weighted as a boolean column, with standard deviation sqrt(p (1 - p)) for a
  * share p of NULLs. The standard deviation of the values is multiplied by
  * sqrt(1 - p), so that it refers to all rows, imputed ones included. `flagged`
- * takes the size of the old value plus fc_encoder_flags_size bytes.
+ * takes the size of the old value plus fc_encoder_flags_size bytes, given the
+ * number of flagged features.
  */
 size_t		fc_encoder_flags_size(size_t flags);
 void		fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size,

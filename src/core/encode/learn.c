@@ -349,10 +349,10 @@ by_value(const void *a, const void *b)
 }
 
 /*
- * Looks for sentinels at both ends of n sorted values. If the smallest value
- * is one, sets share[0] to its share of the rows; if the largest is one, sets
- * share[1]. Values between -1 and 1, such as flags and shares, never count as
- * sentinels.
+ * Looks for sentinels at both ends of n sorted values. Sets share[0] to the
+ * share of the rows with the smallest value if this value is a sentinel, and
+ * share[1] likewise for the largest value. Values between -1 and 1, such as
+ * flags and shares, never count as sentinels.
  */
 static void
 find_sentinels(const double *sorted, size_t n, double share[2])

@@ -2,21 +2,24 @@
  * learn.h - learns an encoder from a sample of rows, independent of their
  * order.
  *
- * A learner counts the values of one feature:
+ * A learner counts the values of one feature. The center and the scale of its
+ * dimensions are computed from these counts:
  *     numbers     mean and standard deviation over all rows, exact until they
  *                 are rounded once. With robust scaling, the median and
- *                 (q3 - q1) / 1.349, which is the standard deviation for a
- *                 normal distribution; the quartiles are exact up to
+ *                 (q3 - q1) / 1.349, which is the standard deviation of a
+ *                 normal distribution. The quartiles are exact up to
  *                 FC_FREQUENT_NUMBERS distinct values.
- *     categories  the most frequent texts or values; the share p of the rows
- *                 in each dimension, `other` and `missing` included; one scale
- *                 (fc_category_scale)
- *     cyclic      the means of cosine and sine; one scale, the root of the sum
- *                 of their variances, so that the column counts as much as a
- *                 standardised number
- *     vectors     the mean of each element; one scale, the root of the sum of
- *                 the elements' variances, or each element's own standard
- *                 deviation for a single column with scaling standard
+ *     categories  the share p of the rows in each dimension, including `other`
+ *                 and `missing`; one scale for all dimensions
+ *                 (fc_category_scale). The categories are the most frequent
+ *                 texts or values.
+ *     cyclic      the means of cosine and sine; one scale for both, the root of
+ *                 the sum of their variances. The column then counts as much as
+ *                 a standardised number.
+ *     vectors     the mean of each element; one scale for all elements, the
+ *                 root of the sum of their variances. For a single column with
+ *                 scaling standard, the scale of each element is its own
+ *                 standard deviation.
  * Every scale is divided by the weight. A feature that does not vary has the
  * scale 1 before the division.
  */
@@ -100,7 +103,8 @@ typedef struct fc_learner
 	fc_exact_sum *sums;			/* array of sums: one per element of a vector,
 								 * two for a cyclic feature, one for numbers;
 								 * zeroed by the caller */
-	fc_exact_sum *squares;		/* sums of squares, as many as sums */
+	fc_exact_sum *squares;		/* sums of squares, one for each element of
+								 * `sums` */
 	fc_frequent_items values;	/* distinct numbers, for robust scaling */
 
 	/*
@@ -204,7 +208,8 @@ fc_name_length(const char *name)
 /* Chosen encoding of a feature. */
 typedef struct fc_feature_choice
 {
-	fc_encoder_feature stored;	/* column and texts are not set yet */
+	fc_encoder_feature stored;	/* feature to be stored, without its column and
+								 * texts */
 	bool		each;			/* true if each element of a vector has its
 								 * own scale */
 	uint32_t   *slots;			/* slots of the chosen categories in the
@@ -276,7 +281,8 @@ typedef struct fc_column_facts
 	double		fence[2];
 	double		beyond[2];		/* [0] share of the rows that are far below the
 								 * median, [1] far above */
-	double		unique;			/* share of the rows whose value is unique */
+	double		unique;			/* share of the rows whose value occurs only
+								 * once */
 	/* share of the rows that are far; 0 if the quartiles are equal */
 	double		far;
 	double		far_squares;	/* share of the sum of squares around the

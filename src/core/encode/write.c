@@ -47,8 +47,8 @@ write_name(encoder_writer *w, const char *name)
 }
 
 /*
- * Sets the same scale for all dimensions of the feature, divided by its
- * weight.
+ * Sets all `width` scales of a feature to the same scale, divided by its
+ * weight. A scale up to MIN_SCALE is replaced by 1 before the division.
  */
 static void
 set_scale(double *scales, size_t width, double scale, double weight)

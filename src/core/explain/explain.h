@@ -109,7 +109,7 @@ typedef struct fc_threshold
  */
 #define FC_RULES_PARTED	500
 
-/* Maximum depth of a tree, the length of an array. */
+/* Maximum depth of a tree, and length of arrays with one element per level. */
 #define FC_RULES_DEPTH	30
 
 /* Maximum number of leaves of a tree, before it is pruned. A guess. */
@@ -154,7 +154,7 @@ typedef struct fc_rule_node
 	int32_t		parent;			/* parent node; -1: this is the root */
 	int32_t		below;			/* child for rows with x[axis] <= threshold;
 								 * -1: this is a leaf */
-	int32_t		above;
+	int32_t		above;			/* child for the other rows */
 	int32_t		label;			/* most frequent label among its rows */
 	uint32_t	axis;
 	fc_threshold threshold;
@@ -178,7 +178,7 @@ typedef struct fc_short_rule
 {
 	int32_t		label;
 	double		precision;
-	size_t		count;
+	size_t		count;			/* number of ranges */
 	fc_range ranges[FC_RULES_SHORT];
 } fc_short_rule;
 
@@ -292,7 +292,7 @@ typedef struct fc_profile_cell
 	 * flag; exactly 0 if it differs from 0 by rounding only
 	 */
 	double		value;
-	double		overall;
+	double		overall;		/* mean of all rows, in the units of `value` */
 	double		difference;		/* standardised difference; NAN if all rows
 								 * have the same value */
 	double		lift;			/* ratio of shares; NAN unless the axis is a

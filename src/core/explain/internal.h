@@ -32,7 +32,7 @@ typedef struct fc_grown_node
 typedef struct fc_grower
 {
 	const fc_labelled *rows;
-	size_t		conditions;
+	size_t		conditions;		/* maximum number of columns of a path */
 	fc_row_split split;
 	size_t		max_nodes;
 	uint32_t   *sorted;			/* d lists of the training rows, each

@@ -27,7 +27,7 @@ typedef struct short_search
 {
 	fc_grower  *grower;
 	size_t		rows;			/* number of rows that grow and prune the tree */
-	size_t		tries;
+	size_t		tries;			/* number of first axes that are tried */
 	int32_t		label;
 	double		share;			/* fraction of the training rows that have the
 								 * label */
@@ -72,12 +72,12 @@ between(fc_axis_kind kind, double low, double high)
 }
 
 /*
- * Finds, along an axis, the range with the greatest value, and returns this
- * value: the number of marked rows in the range that have the label, minus
- * `penalty` times the number of other marked rows in it. This is the maximum
- * subarray in the order of the axis (Bentley 1984), where rows with equal
- * coordinates stay together. Returns 0 if the range is unbounded on both
- * sides.
+ * Sets *range to the range along an axis with the greatest value, and returns
+ * this value. The value is the number of marked rows (s->met) in the range
+ * that have the label, minus `penalty` times the number of other marked rows
+ * in it. This is the maximum subarray in the order of the axis (Bentley 1984),
+ * where rows with equal coordinates stay together. Returns 0 if the range is
+ * unbounded on both sides.
  */
 static double
 best_range(const short_search *s, uint32_t axis, double penalty,
@@ -96,8 +96,8 @@ best_range(const short_search *s, uint32_t axis, double penalty,
 	double		previous = -INFINITY;
 
 	/*
-	 * coordinates that delimit the best range: the last one below it, the
-	 * first and the last one in it, the first one above it
+	 * coordinates that delimit the best range: [0] the last one below it, [1]
+	 * the first one and [2] the last one in it, [3] the first one above it
 	 */
 	double		ends[4] = {-INFINITY, -INFINITY, INFINITY, INFINITY};
 

@@ -17,10 +17,10 @@
 #define ROUNDING	0x1p-23
 
 /*
- * Returns the upper limit of a threshold between low and high. It is below
- * high by the rounding error of a float, because the value `high` may have
- * been rounded up, but by no more than a quarter of the gap between low and
- * high.
+ * Returns the upper limit of a threshold between low and high. The value
+ * `high` may have been rounded up. The limit is therefore below high by the
+ * rounding error of a float, but by no more than a quarter of the gap between
+ * low and high.
  */
 static double
 below_rounding(double low, double high)

@@ -83,7 +83,7 @@ typedef struct change_series
 
 /*
  * Null distribution of n |z - E z|^2 for the mean waves z of a day of n rows.
- * The covariance matrix of a row is S.
+ * S is the covariance matrix of the moments of a row.
  */
 typedef struct day_null
 {

@@ -285,10 +285,10 @@ fc_drift_fold(fc_drift_counts *counts)
 }
 
 /*
- * Prepares the target's FC_DRIFT_NULLS for adding the source. A target without
- * rows takes the flag from the source, or keeps its own. A target with rows
- * loses the flag if the source has rows without it. If the target has no flag
- * then, clears its NULLs.
+ * Sets FC_DRIFT_NULLS of the target before the source is added. A target
+ * without rows takes the flag from the source, or keeps its own. A target with
+ * rows loses the flag if the source has rows without the flag. Sets the NULLs
+ * of a target without the flag to 0.
  */
 static void
 combine_knowledge(fc_drift_counts *target, const fc_drift_counts *source)

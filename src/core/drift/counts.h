@@ -242,10 +242,10 @@ fc_drift_packed_flags(const fc_drift_counts *counts)
 
 /*
  * Adds sign * source to target, where `sign` is 1 or -1. Both must be folded.
- * The target must be wide enough for all rows, and without FC_DRIFT_UNITS. It
- * keeps NULLs only if both sides counted them. Returns FC_EMISMATCH if the
- * specs differ, FC_ENEGATIVE if the target lacks rows to subtract,
- * FC_EOVERFLOW if the rows exceed the width.
+ * The target must be wide enough for all rows, and without FC_DRIFT_UNITS. Its
+ * NULLs are kept only if they were counted in the rows of both. Returns
+ * FC_EMISMATCH if the specs differ, FC_ENEGATIVE if the target lacks rows to
+ * subtract, FC_EOVERFLOW if the rows exceed the width.
  */
 fc_status	fc_drift_combine(fc_drift_counts *target,
 							 const fc_drift_counts *source, int sign);

@@ -417,9 +417,9 @@ fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed, fc_arena *arena,
 /* ---- waves ---- */
 
 /*
- * Scale of a column. `own` is the scale measured on its own values. The
- * logarithm of the final scale is trust * log own plus 1 - trust times the
- * logarithm of the common scale of the pool.
+ * Scale of a column. `own` is measured on the values of the column, and pool
+ * is the common scale of many columns. The final scale has the logarithm
+ *     trust * log own + (1 - trust) * log pool
  */
 typedef struct column_scale
 {

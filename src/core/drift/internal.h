@@ -55,8 +55,8 @@ double		fc_normal_log_p(double z);
 
 /*
  * Returns the square of the standard normal deviate that has the same
- * two-sided p-value as Student's t with `freedom` degrees of freedom, where
- * `square` is t^2 (D. L. Wallace 1959). If `freedom` is infinite, this is t^2.
+ * two-sided p-value as Student's t with `freedom` degrees of freedom. `square`
+ * is t^2 (D. L. Wallace 1959). The result is t^2 if `freedom` is infinite.
  */
 double		fc_student_square(double square, double freedom);
 

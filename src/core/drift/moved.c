@@ -6,7 +6,8 @@
 #include "drift/units.h"
 
 /*
- * Difference of shares that counts as 0. One row in 1e11 makes a larger one.
+ * Difference of shares that counts as 0. One row in 1e11 makes a larger
+ * difference.
  */
 #define ROUNDING	1e-12
 

@@ -195,9 +195,10 @@ typedef struct fc_drift_result
 int32_t		fc_drift_cell(const fc_drift_spec *spec, size_t j, double value);
 
 /*
- * Tests two sides for drift. A p-value below `threshold` is significant; the
- * verdict is then FC_VERDICT_DRIFTED if the effect is at least min_effect.
- * Both counts must be of one drift_spec, and both sketches of one sketch_spec.
+ * Tests two sides for drift. A p-value below `threshold` is significant. The
+ * verdict is then FC_VERDICT_DRIFTED if the effect is min_effect or more, else
+ * FC_VERDICT_SLIGHT. Both counts must be of one drift_spec, and both sketches
+ * of one sketch_spec.
  */
 void		fc_drift_test_sides(const fc_drift_sides *sides, double threshold,
 								double min_effect, fc_arena *arena,

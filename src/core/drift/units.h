@@ -47,8 +47,8 @@
 /*
  * Minimum effective number of parts on either side, (sum m)^2 / sum m^2, for a
  * test; about 21 units of equal size have 16. With fewer parts, the estimate
- * of rho is so rough that even tails of Student's t are not calibrated
- * (bench/drift.py).
+ * of rho is so rough that p-values are not calibrated, even as tails of
+ * Student's t (bench/drift.py).
  */
 #define FC_DRIFT_MIN_PARTS	16.0
 
@@ -60,7 +60,12 @@ typedef struct fc_drift_parts
 
 	/* `count` parts, each stored as two equal sides with folded counts */
 	const fc_drift_sides *part;
-	int64_t		units;			/* units, rows, square: as in fc_drift_units */
+
+	/*
+	 * units, rows and square have the meaning of these fields in
+	 * fc_drift_units
+	 */
+	int64_t		units;
 	double		rows;
 	double		square;
 } fc_drift_parts;

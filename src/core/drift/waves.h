@@ -5,12 +5,12 @@
  * 1/n1 + 1/n2, and S the covariance matrix of the m moments phi(x) / sqrt(m)
  * of a row. With the eigenvalues lambda_i of S,
  *     ||z1 - z2||^2 = c sum_i lambda_i chi^2_1
- * This has mean c tr S, variance 2 c^2 tr S^2 and third central moment 8 c^3
- * tr S^3. The unbiased MMD^2 is this distance minus its mean. Its tail is
- * approximated by the shifted gamma distribution with these three moments (P.
- * Hall 1983; M. Buckley, G. Eagleson 1988). Specs with a basis are not
- * compared: a basis that was fitted to the training rows is closer to them
- * than to other rows.
+ * This squared distance has mean c tr S, variance 2 c^2 tr S^2 and third
+ * central moment 8 c^3 tr S^3. The unbiased MMD^2 is the squared distance
+ * minus its mean. The tail of the MMD^2 is approximated by the shifted gamma
+ * distribution with these three moments (P. Hall 1983; M. Buckley, G. Eagleson
+ * 1988). Specs with a basis are not compared: a basis that was fitted to the
+ * training rows is closer to them than to other rows.
  */
 #ifndef FC_DRIFT_WAVES_H
 #define FC_DRIFT_WAVES_H

@@ -156,9 +156,9 @@ void		fc_learn_text(fc_learner *learner, const uint64_t *key, const char *text,
 						  size_t length);
 
 /*
- * Adds a value to a learner of kind FC_FEATURE_ANY: its text, which makes the
- * category if the feature becomes one, and x if it is a number or a boolean (0
- * or 1). `kind` is the kind of the value.
+ * Adds a value to a learner of kind FC_FEATURE_ANY. `kind` is the kind of the
+ * value. The text is always counted, because the feature may become a
+ * category. If the value is a number or a boolean (0 or 1), x is counted, too.
  */
 void		fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x,
 						 const char *text, size_t length);

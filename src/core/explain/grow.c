@@ -10,7 +10,7 @@
  */
 #define NEW_COLUMN_FACTOR	0.9
 
-/* Gain in nats up to which a gain counts as rounding error. */
+/* Gain of a split, in nats, that is only rounding error. */
 #define MIN_SPLIT_GAIN	1e-6
 
 static size_t

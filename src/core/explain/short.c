@@ -18,8 +18,8 @@
 /*
  * Maximum number of values (labels times columns times rows) read in one pass
  * over all labels. With more values, there are no short rules. With at most an
- * eighth of the maximum, several first axes are tried. A larger maximum takes
- * longer. A guess.
+ * eighth of the maximum, several axes are tried for the first range of a rule.
+ * A larger maximum takes longer. A guess.
  */
 #define MAX_VALUES	1e9
 
@@ -27,7 +27,8 @@ typedef struct short_search
 {
 	fc_grower  *grower;
 	size_t		rows;			/* number of rows that grow and prune the tree */
-	size_t		tries;			/* number of first axes that are tried */
+	size_t		tries;			/* number of axes that are tried for the first
+								 * range of a rule */
 	int32_t		label;
 	double		share;			/* fraction of the training rows that have the
 								 * label */
@@ -96,8 +97,9 @@ best_range(const short_search *s, uint32_t axis, double penalty,
 	double		previous = -INFINITY;
 
 	/*
-	 * coordinates that delimit the best range: [0] the last one below it, [1]
-	 * the first one and [2] the last one in it, [3] the first one above it
+	 * coordinates at the ends of the best range: [0] last coordinate below the
+	 * range, [1] first and [2] last coordinate in the range, [3] first
+	 * coordinate above the range
 	 */
 	double		ends[4] = {-INFINITY, -INFINITY, INFINITY, INFINITY};
 

@@ -17,14 +17,15 @@
  * Let every rounded score be within e of the exact score (rounding_bounds.c).
  * Then the n nearest centroids have rounded scores at most 2 e above the n-th
  * lowest one. If exactly n centroids have such scores, these are the result;
- * otherwise they are measured in double. Rows of a product are expensive to
- * compute: if there are more than a few candidates, the scores are computed
- * again in double, and only the remaining candidates are measured.
+ * otherwise their distances are computed in double. Rows of a product are
+ * expensive to compute: if there are more than a few candidates, the scores
+ * are computed again in double, and then the distances of the remaining
+ * candidates.
  *
- * With exact centroids c_j, where ||c_j - (o + v_j)|| <= r_j, either only the
- * best few candidates are measured, or every candidate that this bound does
- * not exclude: centroid j is not nearest if its approximate distance exceeds
- * r_j plus the distance of some centroid i,
+ * With exact centroids c_j, where ||c_j - (o + v_j)|| <= r_j, exact distances
+ * are computed for the best few candidates, or for every candidate that the
+ * bound r_j does not exclude. Centroid j is not nearest if its approximate
+ * distance exceeds r_j plus the distance of some centroid i,
  *
  *     ||x - o||^2 + 2 (score_j - e) > (||x - c_i|| + r_j)^2
  *
@@ -47,8 +48,9 @@
 #include "operator/nearest_heap.h"
 
 /*
- * Number of candidates, besides the requested clusters, up to which measuring
- * them takes no longer than computing all scores in double. A guess.
+ * Number of candidates, besides the requested clusters, up to which computing
+ * their distances takes no longer than computing all scores in double. A
+ * guess.
  */
 #define FEW_PRODUCT_ROWS	((size_t) 3)
 #define SMALLEST_SQUARE	1e-30	/* smallest square precise in float */
@@ -101,10 +103,10 @@ product_distance(const ranking *r, size_t j)
 }
 
 /*
- * Returns an upper bound on |score in double - exact score|, where the exact
- * score belongs to the rounded row of the product that is measured. Rounding
- * errors in the factors are 2^-29 of the errors in float. The row and its half
- * norm are each rounded to float once, possibly to a subnormal number.
+ * Returns an upper bound on |score in double - exact score|. The exact score
+ * is the score of v_j as rounded to float, from which distances are computed.
+ * Rounding errors in the factors are 2^-29 of the errors in float. v_j and its
+ * half norm are each rounded to float once, possibly to a subnormal number.
  */
 static double
 double_bound(const ranking *r)
@@ -119,8 +121,8 @@ double_bound(const ranking *r)
 }
 
 /*
- * Returns true if the exact score of row j may be at most threshold, and if
- * the score is NaN.
+ * Returns true if the rounded score of row j of the product is at most
+ * threshold, or NaN.
  */
 static inline bool
 possible(const ranking *r, size_t j, double threshold)
@@ -129,9 +131,9 @@ possible(const ranking *r, size_t j, double threshold)
 }
 
 /*
- * Returns the number of rows of the product whose exact score may be at most
- * threshold. Returns 0 if there is no rounding bound, or for a codebook, whose
- * rows need not be computed.
+ * Returns the number of rows of the product whose rounded score is at most
+ * threshold, or NaN. Returns 0 if there is no rounding bound, or for a
+ * codebook, whose rows need not be computed.
  */
 static size_t
 close_ones(const ranking *r, double threshold)
@@ -178,8 +180,8 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters,
 		(r->op->rows != NULL ? fc_operator_values(r->op) / r->op->d : 0))
 	{
 		/*
-		 * Computing the scores in double costs less than measuring all these
-		 * rows of the product.
+		 * Computing the scores in double costs less than computing all these
+		 * rows of the product and their distances.
 		 */
 		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
 		offer_all(scores, r->op->k, count, clusters, distances);
@@ -247,11 +249,12 @@ ranking_of(const fc_operator *op, const double *x, fc_scored scored,
 /* Bounds that exclude centroids farther away than a given distance. */
 typedef struct residual_test
 {
-	const float *residual;
-	double		square;
+	const float *residual;		/* k: r_j */
+	double		square;			/* ||x - o||^2 */
 	double		bound;
-	bool		orthogonal;
-	double		rho;
+	bool		orthogonal;		/* true if the sharper bound holds */
+	double		rho;			/* upper bound on rho */
+	/* allowance for residuals e_j that are not exactly orthogonal to R */
 	double		slack;
 } residual_test;
 
@@ -657,9 +660,7 @@ score_tile(const fc_operator *op, const centroid_tile *b, size_t rows,
 	}
 }
 
-/*
- * Returns the number of rows that have no label yet, that is, a negative one.
- */
+/* Returns the number of rows without a label: their label is negative. */
 static size_t
 count_unlabelled(const int32_t *labels, size_t rows)
 {
@@ -708,7 +709,7 @@ assign_tile(const fc_operator *op, const double *x, size_t rows,
 					   fc_operator_rounding(op, scored));
 
 		/*
-		 * A NaN must fail this comparison, so that its row is assigned alone.
+		 * A NaN must fail this comparison, so that the row is assigned alone.
 		 */
 		if ((double) b->second[r] - (double) b->lowest[r] > bound)
 			continue;
@@ -925,9 +926,10 @@ fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,
 /* ---- sparse rows ---- */
 
 /*
- * Minimum of a squared distance, relative to the row's squared length, that is
- * taken from scores. Below it, more than three of 16 digits cancel. A smaller
- * one saves distances of rows close to a centroid, and loses digits. A guess.
+ * Minimum ratio of a squared distance to the squared length of the row, for a
+ * distance that is computed from a score. Below it, more than three of 16
+ * digits cancel. With a smaller ratio, fewer distances are computed from the
+ * coordinates, and more digits are lost. A guess.
  */
 #define MIN_DISTANCE_OF_SCORES	1e-3
 

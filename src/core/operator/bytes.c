@@ -446,8 +446,8 @@ columns_valid(const fc_factor *factor)
 }
 
 /*
- * Checks the report of a factorization. Relative errors in a weighted norm may
- * exceed 1; a NaN fails every comparison.
+ * Checks the fields of an fc_factorization. Relative errors in a weighted norm
+ * may exceed 1; a NaN fails every comparison.
  */
 static bool
 factorization_valid(const fc_factorization *from)

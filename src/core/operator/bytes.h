@@ -33,22 +33,22 @@
 
 #define FC_OPERATOR_VERSION	2
 
-/* Flag of an operator whose centroids are stored about an offset. */
+/* Flag of an operator whose centroids are stored relative to an offset. */
 #define FC_OPERATOR_OFFSET	0x01
 
 /* Flag of a product that has exact centroids for re-ranking. */
 #define FC_OPERATOR_EXACT	0x02
 
 /*
- * Flag of exact centroids about an offset; valid only together with
- * FC_OPERATOR_EXACT.
+ * Flag of exact centroids that are stored relative to an offset; valid only
+ * together with FC_OPERATOR_EXACT.
  */
 #define FC_OPERATOR_EXACT_OFFSET	0x04
 
-/* Flag of an operator that has numbers of clusters. */
+/* Flag of an operator that stores cluster numbers, because they have gaps. */
 #define FC_OPERATOR_NUMBERS	0x08
 
-/* Flag of an operator that has a factorization. */
+/* Flag of an operator that stores an fc_factorization. */
 #define FC_OPERATOR_FACTORIZATION	0x10
 
 /*
@@ -60,7 +60,7 @@
 /* Flag of the metric inner_product; half norms are 0. */
 #define FC_OPERATOR_INNER_PRODUCT	0x40
 
-/* Flag of micro-clusters, whose clusters are regions. */
+/* Flag of an operator with regions (fc_regions). */
 #define FC_OPERATOR_REGIONS	0x80
 
 typedef struct fc_operator_header
@@ -134,7 +134,10 @@ void		fc_operator_view(const fc_operator_header *header, fc_operator *op);
  */
 fc_status	fc_operator_check(const void *bytes, size_t size);
 
-/* Does the same for bytes of fc_operator_write, without computing the digest. */
+/*
+ * Validates bytes like fc_operator_check, but does not compute the digest: for
+ * bytes that come from fc_operator_write.
+ */
 fc_status	fc_operator_check_written(const fc_operator_header *header, size_t size);
 
 #endif							/* FC_OPERATOR_BYTES_H */

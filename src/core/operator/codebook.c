@@ -8,9 +8,10 @@
 #include "numerics/rows.h"
 
 /*
- * Minimum ratio of the mean's squared length to the mean squared distance from
- * it, for an offset. With an offset, scores keep three more bits or more, and
- * a row takes d subtractions. A guess.
+ * Ratio of the squared length of the centroids' mean to their mean squared
+ * distance from it, above which the mean becomes the offset. An offset keeps
+ * three more bits or more of each score, and costs d subtractions per row. A
+ * guess.
  */
 #define OFFSET_RATIO	64.0
 
@@ -403,7 +404,10 @@ fill_points(const fc_operator *op, plane_work *w)
 	return largest;
 }
 
-/* Computes p_j, and the share of each axis in the squared distances. */
+/*
+ * Computes the positions p_j (fc_operator_plane), and the share of each axis
+ * in the squared distances.
+ */
 static void
 project_cloud(const fc_operator *op, double largest, const plane_work *w,
 			  double *places, double shown[2])

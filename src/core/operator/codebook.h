@@ -15,21 +15,25 @@
 size_t		fc_codebook_size(size_t k, size_t d);
 
 /*
- * A source of k rows of d numbers: an array x, or a function that returns one
- * row, valid until the next call, or the elements of one row: their number,
- * their ascending indices, and their values. All other values are +0.
+ * A source of k centroids with d values each: an array x (k x d), or a
+ * function `row` that returns the values of centroid j, valid until the next
+ * call.
+ *
+ * For sparse centroids there is also a function `elements`. It returns the
+ * number of elements of centroid j, and sets their ascending indices and their
+ * values. All other values are +0.
  */
 typedef struct fc_centroid_source
 {
 	size_t		k;
 	size_t		d;
 	const double *x;
-	const double *(*row) (void *place, size_t j);	/* reader of row j; NULL:
-													 * rows are at x */
+	const double *(*row) (void *place, size_t j);	/* NULL: the centroids are
+													 * at x */
 	size_t		(*elements) (void *place, size_t j, const uint32_t **index,
-							 const double **value); /* NULL: rows are not
-													 * sparse */
-	void	   *place;
+							 const double **value); /* NULL: the centroids are
+													 * not sparse */
+	void	   *place;			/* first argument of the two functions */
 } fc_centroid_source;
 
 /*
@@ -78,10 +82,10 @@ void		fc_operator_centroids(const fc_operator *op, const double *center,
 								  double *centroids);
 
 /*
- * Makes op a copy of source in which the cluster of row j has number
- * numbers[j], with rows sorted by number and without regions. Arrays are in
- * the arena. Returns FC_EFORMAT if two numbers are equal or one is outside 0
- * .. FC_MAX_NUMBERS - 1.
+ * Makes op a copy of source without regions, in which centroid j of source has
+ * cluster number numbers[j]. The centroids of op are sorted by number. Arrays
+ * are in the arena. Returns FC_EFORMAT if two numbers are equal or one is
+ * outside 0 .. FC_MAX_NUMBERS - 1.
  */
 fc_status	fc_operator_renumber(const fc_operator *source, const int32_t *numbers,
 								 fc_arena *arena, fc_operator *op);
@@ -117,9 +121,9 @@ void		fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places,
  *
  * Joining a and b, of n_a and n_b rows with the means c_a and c_b, adds
  *     D(a, b) = n_a n_b / (n_a + n_b) ||c_a - c_b||^2
- * to the sum of squares. The pair with the smallest D comes first. Chains of
- * nearest neighbours find the same joins (F. Murtagh 1983; Ward's criterion is
- * reducible): time k^2 (d + 1), memory 4 k^2 bytes.
+ * to the sum of squares. The pair with the smallest D is joined first. Chains
+ * of nearest neighbours find the same joins, because Ward's criterion is
+ * reducible (F. Murtagh 1983). Time k^2 (d + 1), memory 4 k^2 bytes.
  */
 /*
  * A join of two nodes, left < right. Nodes 0 .. k - 1 are the clusters, and
@@ -129,7 +133,7 @@ typedef struct fc_join
 {
 	int32_t		left;
 	int32_t		right;
-	/* sqrt(2 D), the distance if both were single rows; ascends over joins */
+	/* sqrt(2 D): the distance of the nodes if both were single rows */
 	double		height;
 	double		weight;			/* weight of all rows below the node */
 } fc_join;

@@ -22,8 +22,9 @@ typedef double four_doubles
 #define MIN_SPARSE_VALUES	256
 
 /*
- * Inverse of the maximum share of elements in a row that is stored by them. A
- * larger share saves less memory and takes more time. A guess.
+ * Inverse of the maximum share of elements among the values of a row that is
+ * stored by its elements. A larger share saves less memory and takes more
+ * time. A guess.
  */
 #define MAX_SPARSE_SHARE	8
 
@@ -89,7 +90,7 @@ heap_in(const fc_coreset *state)
 	return (const uint32_t *) row_in(state, state->capacity);
 }
 
-/* Returns true if x is stored as an element, as all values except +0. */
+/* Returns true if x must be stored as an element: all values except +0 are. */
 static inline bool
 is_element(double x)
 {
@@ -333,7 +334,7 @@ fc_coreset_elements(const fc_coreset *state, const double *x)
 	return count <= most ? count : 0;
 }
 
-/* Copies the rows to a state with other elements. */
+/* Copies the rows to a state with another value of `elements`. */
 static void
 copy_rows(const fc_coreset *from, fc_coreset *to)
 {

@@ -1,32 +1,38 @@
 /*
- * coreset.h - a weighted sample of rows that preserves every k-means cost, in
- * flat bytes.
+ * coreset.h - a weighted sample of rows that approximates the k-means cost of
+ * any centroids, in flat bytes.
  *
- * Row x has the importance q(x) = 1/2 + ||x - c||^2 / (2 v), where v is about
- * the mean of ||x - c||^2, and the rank u / q(x), where u, a hash of the row
- * and its key, is uniform in (0, 1]. The sample is the `size` rows of lowest
- * rank. With r the next rank, each row of the sample represents w(x) = 1 /
- * min(1, q(x) r) rows, and for any function f
+ * Row x has the importance q(x) = 1/2 + ||x - c||^2 / (2 v), where c is the
+ * center and v is about the mean of ||x - c||^2. The rank of the row is u /
+ * q(x). u is a hash of the row and its key, uniform in (0, 1]. The sample
+ * consists of the `size` rows of lowest rank. With r the next rank, each row
+ * of the sample represents w(x) = 1 / min(1, q(x) r) rows, and for any
+ * function f
  *     E sum_sample w(x) f(x) = sum_rows f(x)
  * If v = 0, all rows have the same importance. If there are no more than
- * `size` rows, all are taken with weight 1. Ranks may be limited: rows at the
- * limit and above are not taken, and if at most `size` rows are below the
- * limit, r is the limit. The sample depends on the rows and keys alone, not on
- * their order, so states may be merged. All samples of a training are of this
- * kind, uniform or not. A missing coordinate is NaN, and counts as c in the
- * importance. A row of weight w has the rank u / (q(x) w) and represents
- * w / min(1, q(x) w r) rows. Rows without keys are distinguished by their values
- * alone: equal rows are taken together or not at all.
+ * `size` rows, all are taken with weight 1.
+ *
+ * Ranks may be limited: rows at the limit and above are not taken, and if at
+ * most `size` rows are below the limit, r is the limit.
+ *
+ * The sample depends on the rows and keys alone, not on their order, so states
+ * may be merged. All samples of a training are of this kind, uniform or not.
+ *
+ * A missing coordinate is NaN, and counts as c in the importance. A row of
+ * weight w has the rank u / (q(x) w) and represents w / min(1, q(x) w r) rows.
+ * Rows without keys are distinguished by their values alone: equal rows are
+ * taken together or not at all.
  *
  * Bachem, Lucic, Krause (2018), lightweight coresets; Duffield, Lund, Thorup
  * (2007), priority sampling.
  *
  * Layout: fc_coreset, double center[dim], double rank[capacity], the rows,
- * uint32 heap[capacity], the greatest rank at the root. dim is d or, if rows
- * have weights, d + 1: the last value of a row is its weight, and the last
- * value of the center is not used. A row is double x[dim] or, while the rows
- * are sparse, double value[elements] and uint32 index[elements], of which the
- * values that are 0 do not count.
+ * uint32 heap[capacity]. The heap has the indices of rows (slots), with the
+ * greatest rank at the root. dim is d or, if rows have weights, d + 1: the
+ * last value of a row is its weight, and the last value of the center is not
+ * used. A row is double x[dim] or, while the rows are sparse, double
+ * value[elements] and uint32 index[elements], where elements of value +0 are
+ * unused.
  */
 #ifndef FC_OPERATOR_CORESET_H
 #define FC_OPERATOR_CORESET_H
@@ -89,17 +95,19 @@ double		fc_coreset_importance(const double *x, const double *center,
 								  double variance, size_t d);
 
 /*
- * Sets *limit so that the expected fraction of all ranks below it is `share`,
- * 0 < share < 1, given the importances and weights of n rows.
+ * Sets *limit to the rank below which the fraction `share` of all rows is
+ * expected, 0 < share < 1. The n importances and weights describe a sample of
+ * these rows.
  */
 void		fc_coreset_limit(const double *importances, const double *weights,
 							 size_t n, double share, double *limit);
 
 /*
- * fc_coreset_ranks computes the ranks of n rows of weight 1 (d values, finite
- * or missing) from their hashes; a weight divides the rank. fc_coreset_hash
- * replaces the keys in hashes (n) by hashes of the key and of a row's first
- * two values; the values distinguish the rare rows that share a key.
+ * fc_coreset_hash replaces the n keys in hashes by hashes of the key and of
+ * the first two values of its row (d values). The values distinguish the rare
+ * rows that share a key. fc_coreset_ranks computes the ranks of n rows (d
+ * values, finite or missing) from these hashes, for weight 1. The caller
+ * divides the rank of a row by its weight.
  */
 void		fc_coreset_hash(uint64_t seed, const double *x, size_t n, size_t d,
 							uint64_t *hashes);
@@ -109,9 +117,9 @@ void		fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes,
 /*
  * fc_coreset_takes returns true if a row of this rank would be taken, and
  * fc_coreset_is_full if the state has no space for it. fc_coreset_elements
- * returns the number of elements with which a state can store the row; 0 if
- * rows must have dim values. If the state is full or has another number, the
- * caller moves it into another state by fc_coreset_move.
+ * returns the value that `elements` must have to store row x: 0 if rows must
+ * have dim values. If the state is full or has another value, the caller
+ * copies it to a new state by fc_coreset_move.
  */
 bool		fc_coreset_takes(const fc_coreset *state, double rank);
 bool		fc_coreset_is_full(const fc_coreset *state);
@@ -120,14 +128,15 @@ void		fc_coreset_move(const fc_coreset *from, size_t elements, size_t capacity,
 							fc_coreset *to);
 
 /*
- * Adds a row of the given rank and of dim values to the state, which must have
- * space and elements for it.
+ * Adds a row of the given rank and of dim values to the state. The state must
+ * have enough `elements`, and a free slot unless the row replaces the row of
+ * greatest rank of a full sample.
  */
 void		fc_coreset_take(fc_coreset *state, double rank, const double *x);
 
 /*
- * Returns true if two states can be merged: equal shape, seed, importance and
- * limit.
+ * Returns true if two states can be merged: equal metric, dim, size, seed,
+ * center, variance, limit and weighted.
  */
 bool		fc_coreset_agree(const fc_coreset *a, const fc_coreset *b);
 

@@ -15,7 +15,7 @@ fc_fit_scratch(const fc_operator *op)
 
 /*
  * Reads row i. Missing values become the coordinates of the nearest centroid,
- * or fill values if the operator does not compare such rows.
+ * or fill values if the operator cannot be compared with partial rows.
  */
 static void
 read_row(const fc_operator *op, const fc_weighted_rows *rows, size_t i,
@@ -112,7 +112,8 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *sorted = sort_rows(fit, arena);
 	double		total = fc_weight_sum(fit->weights, fit->n);
-	double		one = fmin(1.0, total / (double) fit->n);	/* weight of a row */
+	double		one = fmin(1.0, total / (double) fit->n);	/* weight of a single
+															 * row, 1 or less */
 	double		last = total - one;
 	double		below = 0.0;	/* weight of the rows before row i */
 	double		place_before = 0.0;

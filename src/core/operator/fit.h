@@ -4,15 +4,18 @@
  *
  *     f_i = ||x_i - c_l(i)||^2,   mean = sum w_i f_i / W,   W = sum w_i
  *
- * The rows represent W rows (coreset.h). The standard error of the mean is the
- * error of its difference from the mean of all W rows:
- *     sqrt(sum w_i (w_i - 1) (f_i - mean)^2) / W
+ * l(i) is the label of row i. The rows are a sample of the rows of a table
+ * (coreset.h), and w_i is the weight of the table's rows that row i
+ * represents. The standard error of the mean is the error of its difference
+ * from the mean over the table:
+ *     sqrt(sum w_i (w_i - u_i) (f_i - mean)^2) / W
+ * where u_i is the weight of row i itself: 1, or w_i / counts_i.
  *
  * Let a_i and b_i be the distances of row i to its nearest and its second
  * nearest centroid, w_i its weight, and m the mean of all rows:
  *     silhouette = mean of (b_i - a_i) / b_i
  *                  (simplified: Hruschka, de Castro, Campello 2004); 0 for
- *                  the row of a cluster of weight 1 or less
+ *                  a cluster of a single row of weight 1 or less
  *     davies_bouldin = max_l (S_j + S_l) / ||c_j - c_l||, S_j = mean of a_i
  *                  (Davies, Bouldin 1979)
  *     spread = sqrt(mean of a_i^2 / d)
@@ -35,9 +38,10 @@
 
 /*
  * Computes the labels (-1: no cluster) of rows with op->d values, and the
- * squared distances to their nearest centroids. Rows with missing values are
- * compared over the others if the operator allows it (partial.h). scratch has
- * fc_fit_scratch floats, batch FC_FIT_BATCH x d doubles.
+ * squared distances to their nearest centroids. Missing values of a row are
+ * left out of its distances if fc_partial_suits (partial.h); otherwise they
+ * are replaced by fill values. scratch has fc_fit_scratch floats, batch
+ * FC_FIT_BATCH x d doubles.
  */
 size_t		fc_fit_scratch(const fc_operator *op);
 void		fc_fit_rows(const fc_operator *op, const fc_weighted_rows *rows,
@@ -58,7 +62,8 @@ typedef struct fc_fit
 	 * value is missing
 	 */
 	const double *factors;
-	const double *counts;		/* n values, the counts of fc_weighted_rows */
+	const double *counts;		/* n values, the counts of fc_weighted_rows,
+								 * or NULL */
 } fc_fit;
 
 /* Returns the squared distance of row i, multiplied by its factor. */
@@ -69,27 +74,29 @@ fc_fit_square(const fc_fit *fit, size_t i)
 }
 
 /*
- * Computes the mean of f, its standard error, and the mean of f times factor
- * and the weight of each of k clusters; a cluster without rows gets the mean
+ * Computes the mean of f and its standard error. cluster_weights receives the
+ * weight of each of k clusters. cluster_means receives the mean of f times
+ * factor over the rows of each cluster; a cluster without rows gets the mean
  * of all rows.
  */
 void		fc_fit_means(const fc_fit *fit, double *mean, double *error,
 						 double *cluster_means, double *cluster_weights);
 
 /*
- * Computes quantiles of sqrt(f times factor) at `count` ascending places from
- * 0 to 1, like percentile_cont if all weights are 1.
+ * Computes the quantiles of sqrt(f times factor) for `count` ascending
+ * probabilities in places, 0 to 1. They are the quantiles of percentile_cont
+ * if all weights are 1.
  */
 void		fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 							 fc_arena *arena, double *quantiles);
 
 /*
- * Comparison of two operators on the same rows. mean_a and mean_b are the
- * means of f without the rows farthest from the centroids of the operator,
- * which have the fraction `trim` of W. error is the standard error of the
- * difference of the untrimmed means if the rows were drawn from one
- * distribution, sqrt(sum w^2 (f_a - f_b - mean of f_a - f_b)^2) / W. changed
- * is the fraction of W with different labels.
+ * Comparison of two operators on the same rows. mean_a and mean_b are trimmed
+ * means of f: each leaves out the rows farthest from their centroids, with the
+ * fraction `trim` of W. error is the standard error of the difference of the
+ * untrimmed means, if the rows are independent draws from one distribution:
+ * sqrt(sum w^2 (f_a - f_b - mean of f_a - f_b)^2) / W. changed is the fraction
+ * of W with different labels.
  */
 typedef struct fc_comparison
 {
@@ -121,8 +128,9 @@ typedef struct fc_quality
 /*
  * Returns the mean, over the clusters i of positive weight, of max_{l != i}
  * (sums_i / weights_i + sums_l / weights_l) / ||c_i - c_l||; 0 if there is no
- * other cluster. centroids: k x d. worst (k, or NULL) receives the maximum of
- * each cluster.
+ * other cluster. centroids: k x d. sums: k sums of the weighted distances of
+ * rows to their centroid. worst (k, or NULL) receives the maximum of each
+ * cluster.
  */
 double		fc_davies_bouldin(const double *centroids, size_t k, size_t d,
 							  const double *weights, const double *sums, double *worst);
@@ -152,8 +160,8 @@ typedef struct fc_search
 								 * itself */
 
 	/*
-	 * number of nearest rows to find, 1 .. rows - 1; a fraction is the weight
-	 * of the last one
+	 * number of nearest rows to find, 1 .. rows - 1. A number that is not an
+	 * integer is rounded up, and its fraction is the weight of the last row
 	 */
 	double		neighbours;
 	size_t		probes;			/* number of buckets read per query, 1 .. k */

@@ -1,17 +1,19 @@
 /*
- * internal.h - declarations shared by the files of an operator: scores of a
+ * internal.h - declarations shared by the files of core/operator: scores of a
  * row, rows of the product, rounding bounds, rearranged factors.
  *
- * Slices: one row is multiplied by 16 rows of a factor at a time, entry by
- * entry ("sliced ELLPACK"). Each lane of a vector is a row of the factor, so
- * sums need no folding. Rows are cut and sorted by length, so that padding is
- * small. Slices are made from the bytes once per query; otherwise factors are
- * applied row by row.
+ * Slices ("sliced ELLPACK"): 16 rows of a sparse factor are stored together,
+ * entry by entry, and multiplied with one vector at a time. Each lane of a
+ * vector register belongs to another row of the factor, so lanes need not be
+ * added up. Rows are sorted by length, and long rows are cut, so that padding
+ * is small. Slices are made from the bytes once per query; otherwise factors
+ * are applied row by row.
  *
- * Blocks: FC_BLOCK_ROWS rows are stored coordinate by coordinate, so that an
- * entry of a factor is multiplied by contiguous values. Blocks in double have
- * FC_BLOCK8 vectors; a single vector goes through the same operations in the
- * same order as in a block, and gives the same bits.
+ * Blocks: FC_BLOCK_ROWS rows of data are stored coordinate by coordinate, so
+ * that an entry of a factor is multiplied by contiguous values. Blocks in
+ * double have FC_BLOCK8 vectors. The product of a single vector in double
+ * takes the same operations in the same order as in a block, and gives the
+ * same bits.
  */
 #ifndef FC_OPERATOR_INTERNAL_H
 #define FC_OPERATOR_INTERNAL_H
@@ -47,13 +49,13 @@ const double *fc_operator_score_double(const fc_operator *op, const double *x,
 
 /*
  * Computes V (x - o), and stores it in the scratch space after the d floats of
- * the shifted row x - o.
+ * the shifted row x - o. Returns the squared lengths.
  */
 fc_scored	fc_operator_score(const fc_operator *op, const double *x, float *scratch);
 
 /*
- * Computes V (x - o) like fc_operator_score, but from a shifted row that is
- * already at the start of the scratch space; square is its squared length.
+ * Computes V (x - o) like fc_operator_score, but from a shifted row x - o that
+ * is already at the start of the scratch space; square is ||x - o||^2.
  */
 fc_scored	fc_operator_score_shifted(const fc_operator *op, double square, float *scratch);
 
@@ -90,9 +92,9 @@ size_t		fc_operator_widest(const fc_operator *op);
 double		fc_operator_rounding(const fc_operator *op, fc_scored scored);
 
 /*
- * Returns an upper bound on |rounded - exact| for any score of a row of this
- * length, for a codebook whose rows are no longer than max_row_norm. The sums
- * may be in any order.
+ * Returns an upper bound on |rounded - exact| for any score of a row with
+ * length = ||x - o||, for a codebook whose rows are no longer than
+ * max_row_norm. Sums may be taken in any order.
  */
 double		fc_codebook_rounding(size_t d, double max_row_norm, double length);
 
@@ -119,8 +121,8 @@ typedef struct fc_sell
 								 * stored */
 
 	/*
-	 * start of each slice, and the end of the last one, in units of FC_SLICE
-	 * entries; (rows + added) / FC_SLICE slices, rounded up
+	 * start of each slice and end of the last one, in units of FC_SLICE
+	 * entries. There are (rows + added) / FC_SLICE slices, rounded up
 	 */
 	const uint32_t *start;
 	const float *values;
@@ -203,10 +205,11 @@ typedef struct fc_operator_block8
 fc_operator_block8 fc_operator_block8_work(const fc_operator *op, float *scratch);
 
 /*
- * Computes `count` <= FC_BLOCK8 rows of the product from `first` on, as rows
- * (count x d). weights may be NULL; otherwise weights[f] has one value per row
- * of factor f > 0, and sums[f][lane] = sum_r weights[f][r] p_r^2, where p is
- * row first + lane of the product of the factors 0 .. f - 1.
+ * Computes `count` <= FC_BLOCK8 rows of the product from `first` on, and
+ * stores them in rows (count x d). weights may be NULL. Otherwise weights[f]
+ * has one value per row of factor f > 0, and sums[f][lane] receives
+ * sum_r weights[f][r] p_r^2, where p is row first + lane of the product of the
+ * factors 0 .. f - 1.
  */
 void		fc_operator_rows(const fc_operator *op, size_t first, size_t count,
 							 double *const *weights, float *scratch,

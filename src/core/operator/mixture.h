@@ -23,19 +23,19 @@
 
 /*
  * Computes the probabilities p (k) of the clusters for row x (d doubles, NaN
- * where missing if fc_partial_suits). d is then the number of observed values.
- * spreads are the k standard deviations s_j, finite and not negative; scratch
- * has fc_operator_scratch floats. The sum of p is 1 up to k roundings. Cost: k
- * distances.
+ * where missing if fc_partial_suits). In the formula above, d becomes the
+ * number of observed values. spreads are the k standard deviations s_j, finite
+ * and not negative; scratch has fc_operator_scratch floats. The sum of p is 1
+ * up to k roundings. Cost: k distances.
  */
 void		fc_operator_responsibilities(const fc_operator *op, const double *spreads,
 										 const double *x, fc_scratch scratch, double *p);
 
 /*
- * Number of rows that are added to each cluster for relative distances, with a
- * variance between the cluster's and the common one. With a larger number,
- * clusters of few rows count as more like the others; with 0, a cluster of
- * equal rows has no scale. A guess.
+ * Number of virtual rows that fc_relative_distance adds to each cluster, with
+ * a variance between the cluster's variance and the common one. A larger
+ * number moves the scales of clusters with few rows closer to the common
+ * scale. With 0, a cluster of equal rows has no scale. A guess.
  */
 #define FC_COMMON_ROWS	10.0
 
@@ -44,16 +44,18 @@ double		fc_common_square(const double *weights, const double *spreads, size_t k)
 
 /*
  * Returns the distance of a row from its nearest centroid j in standard
- * deviations of that cluster, drawn towards the common one:
+ * deviations s of that cluster, where s is drawn towards the common standard
+ * deviation c:
  *
  *     sqrt(square / (d s^2)),
  *     s^2 = (w_j s_j^2 + FC_COMMON_ROWS s_j c) / (w_j + FC_COMMON_ROWS),
  *     c^2 = common, s_j raised to FC_MIN_SPREAD c
  *
  * The variance s_j c of the added rows is the geometric mean: rows with the
- * variance c^2 would blur a cluster that is a hundred times as tight as others.
- * 0 if the row is the centroid up to rounding, infinity if s is 0 otherwise.
- * common: from fc_common_square.
+ * variance c^2 would blur a cluster that is a hundred times as tight as
+ * others. Returns 0 if the row equals the centroid up to rounding; otherwise
+ * infinity if s is 0. common is the result of fc_common_square, square the
+ * squared distance of the row.
  */
 double		fc_relative_distance(const fc_operator *op, size_t j, double weight,
 								 double spread, double common, double square);

@@ -8,7 +8,8 @@
 #include "base/fc.h"
 
 /*
- * Returns true if cluster a at distance_a comes after cluster b at distance_b.
+ * Returns true if cluster a at distance_a is farther than cluster b at
+ * distance_b. Of equal distances, the higher cluster index counts as farther.
  */
 static inline bool
 after(double distance_a, int32_t a, double distance_b, int32_t b)

@@ -29,8 +29,8 @@ fc_operator_widest(const fc_operator *op)
 
 /*
  * Returns the number of floats for one row after the dot products: two
- * intermediate products in double, a row of the product, and k doubles or the
- * sums of lanes.
+ * intermediate products in double, a row of the product, and either k doubles
+ * or the lane sums of a sliced factor.
  */
 static size_t
 row_floats(const fc_operator *op)
@@ -111,8 +111,8 @@ apply(const fc_operator *op, size_t f, const float *x, float *y, float *scratch)
 }
 
 /*
- * Computes y = V x. square is ||x||^2, and work is scratch space for the
- * intermediate products.
+ * Computes y = V x, and returns the squared lengths. square is ||x||^2, and
+ * work is scratch space for the intermediate products.
  */
 static fc_scored
 apply_all(const fc_operator *op, const float *x, double square, float *work,
@@ -236,7 +236,7 @@ weighted_squares(const double *x, const double *weights, size_t rows,
 
 /*
  * Computes `count` rows of the product from `first` on as a block; see
- * fc_operator_rows.
+ * fc_operator_rows. Returns the block (d x FC_BLOCK8), in the scratch space.
  */
 static const double *
 block8_rows(const fc_operator *op, size_t first, size_t count,

@@ -1,14 +1,15 @@
 /*
- * operator.h - a stored operator V = F_1 F_2 ... F_Q (k x d) in factors. It
- * projects rows (V x) and assigns them to their nearest row of V (argmin_j
- * ||v_j||^2/2 - v_j.(x - o), o the offset).
+ * operator.h - a stored operator: k centroids in d dimensions. They are the
+ * rows of a matrix V (k x d) plus an offset o. V is a product of factors F_1
+ * F_2 ... F_Q. An operator computes the projection V x of a row x, and assigns
+ * x to its nearest centroid, argmin_j ||v_j||^2/2 - v_j.(x - o).
  *
  * An fc_operator is a view of bytes that the caller owns. Factors are dense or
- * sparse (compressed rows); a plain codebook is one dense factor.
+ * sparse (compressed rows). An operator of one dense factor is a codebook.
  *
  * Scores ||v_j||^2/2 - v_j.(x - o) are floats. Where rounding could change
- * their order, the candidate rows are compared by fc_operator_distance, so
- * that a label is the lowest j with the minimum distance. This holds for
+ * their order, the candidate centroids are compared by fc_operator_distance,
+ * so that a label is the lowest j with the minimum distance. This holds for
  * single rows and for batches, for rows at any distance and for data of any
  * magnitude. The rounding bound of a codebook is proven. The bound through
  * several factors is four standard deviations of independent roundings
@@ -70,20 +71,25 @@ fc_factor_column(const fc_factor *factor, size_t p)
 /* Upper limit of cluster numbers, exclusive. */
 #define FC_MAX_NUMBERS	(2 * FC_MAX_CLUSTERS)
 
-/* Value of `rerank` for as many re-ranked clusters as exact labels need. */
+/*
+ * Value of `rerank` that makes labels exact, by comparing all exact centroids
+ * that may be the nearest one.
+ */
 #define FC_RERANK_EXACT	UINT32_MAX
 
 /*
- * The centroids that the product approximates, stored along with it: centroid
- * j is offset + row j of values, and its distance from row j of the product is
- * at most residual[j]. The `rerank` best rows of the product are ranked again
- * by their exact centroids. FC_RERANK_EXACT compares all exact centroids that
- * the residuals do not exclude, so that labels match the plain codebook of
- * these centroids.
+ * Exact centroids: the centroids that the product of the factors approximates,
+ * stored with it. Exact centroid j is offset + row j of values. Its distance
+ * from centroid j of the product is at most residual[j]. The `rerank` nearest
+ * centroids of the product are found first, and then ordered by the distances
+ * to their exact centroids. FC_RERANK_EXACT compares all exact centroids that
+ * the residuals do not exclude: labels are then equal to the labels of a
+ * codebook of the exact centroids.
  */
 typedef struct fc_exact_centroids
 {
-	uint32_t	rerank;
+	uint32_t	rerank;			/* number of centroids of the product to order
+								 * by exact distances, or FC_RERANK_EXACT */
 	const float *values;		/* k x d; NULL if there are no exact centroids */
 	const double *offset;		/* d values; NULL means a zero offset */
 	const float *half_norms;	/* k: half the squared lengths of the rows of
@@ -94,8 +100,8 @@ typedef struct fc_exact_centroids
 	double		offset_length;	/* ||offset|| */
 
 	/*
-	 * || R R^T - I || for the last factor R; below 1/2, the rows of R are
-	 * nearly orthonormal; 1: unknown
+	 * upper bound on || R R^T - I || for the last factor R. Below 1/2, the
+	 * rows of R are nearly orthonormal. 1: not known
 	 */
 	double		orthogonality_defect;
 	double		residual_leakage;	/* max over j of ||R e_j||, where e_j is
@@ -106,20 +112,22 @@ typedef struct fc_exact_centroids
 /*
  * Clusters that are dense regions of many centroids each (density/density.h),
  * stored with the operator. A row belongs to the cluster of its nearest
- * centroid. It belongs to no cluster if this centroid is noise, or if the row
- * is farther from it than its reach.
+ * centroid. A row belongs to no cluster if its nearest centroid is noise, or
+ * is farther away than the reach of that centroid.
  */
 typedef struct fc_regions
 {
-	size_t		clusters;		/* number of clusters; 0: each centroid is one */
+	size_t		clusters;		/* number of clusters; 0: no regions, each
+								 * centroid is a cluster */
 	const int32_t *cluster;		/* k: cluster of each centroid, -1 for noise */
-	const int32_t *peak_cluster;	/* k: cluster to whose peak the centroid
-									 * is compared; set for noise, too */
+	const int32_t *peak_cluster;	/* k: cluster of each centroid; for noise,
+									 * the cluster to which it would belong */
 	const float *radius;		/* k: radius of the ball of rows about each
 								 * centroid */
 	const float *reach;			/* k: maximum distance from the centroid for a
 								 * row to belong to its cluster */
-	const float *peak;			/* k: radius at the peak of peak_cluster */
+	const float *peak;			/* k: radius of the densest centroid (the
+								 * peak) of peak_cluster */
 } fc_regions;
 
 typedef struct fc_operator_sell fc_operator_sell;
@@ -141,7 +149,7 @@ typedef enum fc_method
 
 typedef struct fc_factorization
 {
-	uint32_t	method;
+	uint32_t	method;			/* fc_method that made the factors */
 	uint32_t	padding;		/* always 0 */
 
 	/*
@@ -165,8 +173,8 @@ typedef struct fc_operator
 	size_t		d;
 
 	/*
-	 * cosine: rows come from fc_unit_row; inner_product: a codebook without
-	 * offset, whose half norms are 0
+	 * FC_COSINE: rows have length 1, from fc_unit_row. FC_INNER_PRODUCT: the
+	 * operator is a codebook without offset, and its half norms are 0
 	 */
 	fc_metric	metric;
 	const double *offset;		/* d values; NULL means a zero offset */
@@ -196,17 +204,18 @@ typedef struct fc_operator
 	fc_regions	regions;
 
 	/*
-	 * k ascending cluster numbers, one for each row; NULL: the numbers are 0
-	 * .. k - 1, or there are regions
+	 * k ascending cluster numbers, one for each centroid; NULL: the numbers
+	 * are 0 .. k - 1, or there are regions
 	 */
 	const int32_t *number;
-	const struct fc_operator_sell *sell;	/* NULL until fc_operator_slice */
+	/* sparse factors in slices (internal.h); NULL until fc_operator_slice */
+	const struct fc_operator_sell *sell;
 	const float *rows;			/* k x d rows of the product; NULL until
 								 * fc_operator_expand */
 	struct fc_pruning *pruning; /* bounds of a codebook's rows; NULL until
 								 * fc_operator_prune */
-	struct fc_packed_kdtree *kdtree;	/* k-d tree of very many rows in few
-										 * dimensions; NULL until
+	struct fc_packed_kdtree *kdtree;	/* k-d tree of very many centroids in
+										 * few dimensions; NULL until
 										 * fc_operator_prune */
 	const float *packs;			/* rows of a codebook in packs
 								 * (numerics/rows.h); NULL until
@@ -223,9 +232,9 @@ fc_operator_is_codebook(const fc_operator *op)
 
 /*
  * Returns the distance within which a row counts as equal to centroid j. The
- * distance bounds the rounding of the centroid's coordinates to floats, and
- * the rounding of the rows whose mean it is, which may have been floats
- * relative to another origin.
+ * distance bounds the rounding of the centroid to floats, and the rounding of
+ * the rows from which the centroid was computed. These rows may have been
+ * floats relative to another origin.
  */
 double		fc_operator_centroid_rounding(const fc_operator *op, size_t j);
 
@@ -249,8 +258,8 @@ fc_operator_labels(const fc_operator *op)
 }
 
 /*
- * Returns the label of a row from its nearest centroid j and the squared
- * distance to it; -1 if it belongs to no cluster.
+ * Returns the label of a row, given its nearest centroid j and the squared
+ * distance to that centroid; -1 if the row belongs to no cluster.
  */
 static inline int32_t
 fc_operator_label(const fc_operator *op, size_t j, double squared)
@@ -265,16 +274,17 @@ fc_operator_label(const fc_operator *op, size_t j, double squared)
 }
 
 /*
- * Rearranges sparse factors for products with one row at a time, three times
- * faster than in stored order. Memory comes from the arena. An operator
- * without sparse factors is not changed.
+ * Rearranges sparse factors in slices (internal.h), which multiply a single
+ * row three times faster than factors in stored order. Memory comes from the
+ * arena. An operator without sparse factors is not changed.
  */
 void		fc_operator_slice(fc_operator *op, fc_arena *arena);
 
 /*
- * Stores the centroids of a codebook in packs, in memory from the arena. A
- * single row is then assigned three to six times faster than with the stored
- * order. Does nothing if the codebook is too large.
+ * Stores the centroids of a codebook in packs (numerics/rows.h), in memory
+ * from the arena. A single row is then assigned three to six times faster than
+ * with the stored order. Does nothing for other operators, for a codebook that
+ * is too large, and for one that a k-d tree suits better.
  */
 void		fc_operator_pack(fc_operator *op, fc_arena *arena);
 
@@ -296,16 +306,16 @@ size_t		fc_operator_prune_worksize(const fc_operator *op);
 void		fc_operator_prune(fc_operator *op, fc_arena *arena);
 
 /*
- * Returns the number of floats of scratch space that each function here needs,
- * except fc_operator_assign_batch. The number grows when exact centroids are
- * attached.
+ * Returns the number of floats of scratch space that suffices for every
+ * function of this header except fc_operator_assign_batch. The number grows
+ * when exact centroids are attached.
  */
 size_t		fc_operator_scratch(const fc_operator *op);
 
 /*
  * Returns an upper bound on fc_operator_scratch for k x d operators with
  * `factors` factors. Intermediate vectors must have at most k + d elements,
- * and the operator no exact centroids.
+ * and there must be no exact centroids.
  */
 static inline size_t
 fc_operator_scratch_bound(size_t k, size_t d, size_t factors)
@@ -318,28 +328,31 @@ void		fc_operator_project(const fc_operator *op, const float *x,
 								fc_scratch scratch, float *y);
 
 /*
- * Returns the index of the row of offset + V nearest to x: the lowest j with
- * the minimum of fc_operator_distance, up to the rounding described above. x
- * has d doubles, below 2^63 in magnitude (the offset is subtracted in double).
- * Cost: one multiply-add for each non-zero of the factors, and computing each
- * row of V within the rounding bound of the nearest. If there are many such
- * rows, the scores are computed again in double, which leaves few.
+ * Returns the index of the centroid nearest to x: the lowest j with the
+ * minimum of fc_operator_distance, up to the rounding described at the top of
+ * this file. x has d doubles, below 2^63 in magnitude (the offset is
+ * subtracted in double). Cost: one multiply-add for each non-zero of the
+ * factors, and a distance in double for each centroid whose score is within
+ * the rounding bound of the lowest score. If a product has many such
+ * centroids, the scores are first computed again in double, which leaves few.
  */
 size_t		fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch);
 
 /*
- * Finds the `count` nearest clusters in ascending order of distance, and their
- * squared distances.
+ * Finds the `count` nearest centroids, or all if count is above k, in
+ * ascending order of distance. clusters receives their indices, distances
+ * their squared distances.
  */
 void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count,
 								fc_scratch scratch, int32_t *clusters, double *distances);
 
 /*
- * Finds the `count` nearest clusters, count >= 1, from scores (k) equal to ||x
- * - row j||^2 / 2 minus a constant of the row. bound must cover the error of a
- * score plus the error of half a distance: only clusters that may be among the
- * nearest are measured. Not for operators with exact centroids that re-rank
- * only the best few.
+ * Finds the `count` nearest centroids, count >= 1, as fc_operator_nearest
+ * does, but from given scores (k): ||x - centroid j||^2 / 2 minus a number
+ * that is the same for all j. bound must be at least the error of a score plus
+ * the error of half a distance. Distances are computed only for the centroids
+ * that may be among the nearest. Not for operators with exact centroids that
+ * re-rank only the best few.
  */
 void		fc_operator_nearest_scored(const fc_operator *op, const double *x,
 									   const double *scores, double bound,
@@ -355,8 +368,8 @@ void		fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms
 
 /*
  * Checks that the half norms and bounds of untrusted bytes agree with the
- * factors, up to rounding. Checks rows at regular intervals, as many as about
- * 2^26 multiply-adds allow. Returns FC_OK or FC_EFORMAT.
+ * factors, up to rounding. Checks centroids at regular intervals, as many as
+ * about 2^26 multiply-adds allow. Returns FC_OK or FC_EFORMAT.
  */
 fc_status	fc_operator_verify(const fc_operator *op, fc_scratch scratch);
 
@@ -392,8 +405,9 @@ double		fc_operator_distance(const fc_operator *op, size_t j, const double *x,
 								 fc_scratch scratch);
 
 /*
- * Returns the label of row x (d values) whose nearest centroid is j; measures
- * the distance only if there are regions.
+ * Returns the label of row x (d values), given its nearest centroid j; -1 if
+ * the row belongs to no cluster. Computes the distance only if there are
+ * regions.
  */
 int32_t		fc_operator_label_of(const fc_operator *op, size_t j, const double *x,
 								 fc_scratch scratch);
@@ -402,7 +416,7 @@ int32_t		fc_operator_label_of(const fc_operator *op, size_t j, const double *x,
  * Returns the outlier score of a row at squared distance `squared` from its
  * nearest centroid j, for an operator with regions: 0 at the peak of a
  * cluster, rising towards 1 as rows become sparser (Campello, Moulavi, Zimek,
- * Sander 2015). The peak is the one of the centroid's peak_cluster.
+ * Sander 2015). r(peak) is peak[j] and r(centroid) is radius[j] of fc_regions.
  *
  *     1 - min(1, r(peak) / max(r(centroid), |x - centroid|))
  *
@@ -430,9 +444,10 @@ void		fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,
  *     score_j = ||v_j||^2 / 2 + v_j . o - sum over the elements of x_i v_ji
  *
  * Cost: k multiply-adds per element, and no pass over d. The error of a score
- * is below the error of a distance in double. If the lowest score is lower
- * than all others by more than both errors, it gives the label of
- * fc_operator_assign; other rows must be assigned by fc_operator_assign.
+ * is below the error of a distance in double. If the lowest score differs from
+ * all others by more than twice the bound that fc_columns_score returns, it
+ * gives the label of fc_operator_assign. Other rows must be assigned by
+ * fc_operator_assign.
  */
 typedef struct fc_columns
 {
@@ -453,24 +468,26 @@ size_t		fc_columns_worksize(const fc_operator *op);
 void		fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns);
 
 /*
- * Computes the scores (k) of a row prepared for the operator's metric. Returns
- * an upper bound on the error of a score plus the error of half a distance.
+ * Computes the scores (k) of a row, which must have length 1 for the metric
+ * cosine. Returns an upper bound on the error of a score plus the error of
+ * half a distance.
  */
 double		fc_columns_score(const fc_columns *columns, const fc_sparse_row *x,
 							 double *scores);
 
 /*
- * Finds the label of a row prepared for the operator's metric. Returns false
- * if another centroid is too near to decide. scores is scratch space for k
- * values.
+ * Sets *label to the index of the nearest centroid of a row, which must have
+ * length 1 for the metric cosine. Returns false if rounding could change the
+ * label. scores is scratch space for k values.
  */
 bool		fc_columns_assign(const fc_columns *columns, const fc_sparse_row *x,
 							  double *scores, size_t *label);
 
 /*
  * Returns the squared distance of a row to centroid j of a codebook, from the
- * scores of the row; its relative error is below 1e-9. Returns NaN if the
- * codebook has an offset or no distances, or if digits cancel.
+ * scores of the row; its relative error is below 1e-9. Returns NaN if more
+ * than three digits cancel, for an operator other than a plain codebook, with
+ * an offset, and for inner products.
  */
 double		fc_columns_distance(const fc_operator *op, const fc_sparse_row *x,
 								const double *scores, size_t j);

@@ -1,13 +1,12 @@
 /*
  * partial.h - rows with missing coordinates, which are NaN, compared with the
- * centroids of a codebook over the coordinates that the row has:
+ * centroids of a codebook over their observed coordinates:
  *
  *     D_j(x) = sum over the observed i of (x_i - c_ji)^2
  *
- * A missing coordinate counts as the centroid's own. Filled with the
- * coordinates of its nearest centroid, a row keeps that label and that
- * distance, so it can be added to Lloyd's sums like any other row (k-POD: Chi,
- * Chi, Baraniuk 2016).
+ * If the missing coordinates are replaced by the coordinates of the nearest
+ * centroid, the row keeps its label and its distance, so it can be added to
+ * Lloyd's sums like any other row (k-POD: Chi, Chi, Baraniuk 2016).
  */
 #ifndef FC_OPERATOR_PARTIAL_H
 #define FC_OPERATOR_PARTIAL_H
@@ -24,8 +23,8 @@ bool		fc_partial_suits(const fc_operator *op);
 size_t		fc_partial_observed(const double *x, size_t d);
 
 /*
- * Returns the number of floats of scratch space for fc_partial_assign, for an
- * operator with any prepared forms.
+ * Returns the number of floats of scratch space for fc_partial_assign. The
+ * number does not depend on the prepared forms of the operator.
  */
 size_t		fc_partial_scratch(const fc_operator *op);
 

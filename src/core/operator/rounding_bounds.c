@@ -51,7 +51,8 @@
 
 /*
  * Approximate maximum number of multiply-adds for checking a stored operator.
- * A larger one checks more of its k rows, and reading takes longer. A guess.
+ * With a larger number, more of the k centroids are checked, and reading an
+ * operator takes longer. A guess.
  */
 #define VERIFY_WORK	((size_t) 1 << 26)
 
@@ -70,9 +71,9 @@
 /*
  * Half width of the rounding bound, in standard deviations of the error if
  * every |delta| = u. The root mean square of delta is below u / sqrt(3), which
- * leaves a margin for rows unlike the probes. A wider bound measures more near
- * ties in double; halving or doubling the width changes nothing
- * (bench/tuned.py).
+ * leaves a margin for rows unlike the probes. With a wider bound, more near
+ * ties are computed again in double. In bench/tuned.py, half and twice the
+ * width change neither labels nor times.
  */
 #define DEVIATIONS	4.0
 
@@ -129,9 +130,9 @@ magnitude_norm(const fc_factor *factor, float *sums)
 /* ---- the variance through the factors ---- */
 
 /*
- * Returns the ratio of squares to lengths: the mean ratio of the random
- * probes, or the maximum ratio of a probe from the product, whichever is
- * greater.
+ * Returns the greater of two ratios of squares to lengths: the ratio of the
+ * sums over the random probes, and the maximum ratio of a probe from the
+ * product.
  */
 static double
 max_measured(const double *squares, const double *lengths)
@@ -268,8 +269,8 @@ rounding_weights(const fc_operator *op, const fc_operator_block8 *block8,
 static double
 factor_error(const fc_operator *op, double max)
 {
-	if (fc_operator_is_codebook(op))	/* sums in 16 lanes, then four
-										 * halvings */
+	if (fc_operator_is_codebook(op))	/* sums in 16 lanes, which are then
+										 * added in four steps */
 		return fmin(gamma_of((double) op->d / 16.0 + 6.0) * max * (1.0 + 1e-5),
 					DBL_MAX);
 	return fmin(DEVIATIONS * UNIT_ROUNDOFF * sqrt(max) * (1.0 + 1e-5),
@@ -282,8 +283,8 @@ factor_error(const fc_operator *op, double max)
 #define SUMMED_ROWS	8
 
 /*
- * Computes the same as apply_magnitude for rows first .. first + SUMMED_ROWS -
- * 1 of a dense factor: eight sums at a time do not wait for each other.
+ * Computes apply_magnitude for rows first .. first + SUMMED_ROWS - 1 of a
+ * dense factor: eight sums at a time do not wait for each other.
  */
 static void
 apply_dense_magnitude(const fc_factor *factor, size_t first, const float *in,
@@ -528,9 +529,9 @@ gap_between(const float *c, const double *offset_c, const float *v,
 }
 
 /*
- * Returns || R R^T - I || for the last factor R, bounded by its largest row
- * sum; returns 1 if it is sparse, large, far from orthonormal or the only
- * factor.
+ * Returns an upper bound on || R R^T - I || for the last factor R: the largest
+ * absolute row sum of the matrix. Returns 1 if R is sparse, large, far from
+ * orthonormal or the only factor.
  */
 static double
 defect_of(const fc_operator *op)
@@ -559,7 +560,10 @@ defect_of(const fc_operator *op)
 	return max < 0.5 ? max * (1.0 + 1e-6) + 1e-12 : 1.0;
 }
 
-/* Returns ||R e_j||, R the last factor and e_j the residual of centroid j. */
+/*
+ * Returns ||R e_j||, where R is the last factor and e_j the residual of
+ * centroid j.
+ */
 static double
 leakage_of(const fc_operator *op, size_t j, const float *centroid,
 		   const double *offset, float *scratch)

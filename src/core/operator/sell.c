@@ -5,9 +5,9 @@
  * are cut: the first piece takes the place of the row. The other pieces follow
  * all rows as additional lanes, and their sums are added to the row at the
  * end. Rows are sorted, longest first, and the columns of the factor applied
- * next are renumbered accordingly. Results of the first factor, or before a
- * factor that is not sliced, are put back in order. Cost: linear in the number
- * of non-zeros and rows.
+ * next are renumbered accordingly. The result of a factor is put back in the
+ * original order if the factor is the first one, or if the factor applied next
+ * is not sliced. Cost: linear in the number of non-zeros and rows.
  */
 #include "operator/internal.h"
 
@@ -73,7 +73,10 @@ added_pieces(const fc_factor *factor)
 	return pieces;
 }
 
-/* Returns true if the factor applied after f takes its input in any order. */
+/*
+ * Returns true if the factor applied after factor f is sliced: its columns can
+ * be renumbered, so its input can have any order.
+ */
 static bool
 renumbers(const fc_operator *op, size_t f)
 {
@@ -83,7 +86,8 @@ renumbers(const fc_operator *op, size_t f)
 /* A row, or one piece of it. */
 typedef struct lane
 {
-	uint32_t	row;
+	uint32_t	row;			/* index of the row; for an added piece, lane
+								 * of its row */
 	uint32_t	first;			/* index of the lane's first entry in the
 								 * factor */
 	uint32_t	length;
@@ -122,7 +126,10 @@ sort_rows(const fc_factor *factor, fc_arena *arena, lane *lanes)
 	fc_arena_release(arena, mark);
 }
 
-/* Fills in all lanes of a factor. */
+/*
+ * Sets a->lanes and a->count: a lane for each row of the factor, longest
+ * first, and then a lane for each further piece.
+ */
 static void
 arrange(const fc_factor *factor, arrangement *a)
 {
@@ -181,7 +188,7 @@ identity(uint32_t *place, size_t n)
 /*
  * Sets the destination of each lane's result. Pieces are added to their rows.
  * Rows are put back in order, unless they are in order or the factor applied
- * next renumbers its columns.
+ * next renumbers its columns. Sets a->place for the factor applied next.
  */
 static void
 set_targets(const fc_operator *op, size_t f, const arrangement *a, fc_sell *out)

@@ -3,10 +3,10 @@
  * vectors in float, and any factor by one vector or by FC_BLOCK8 vectors in
  * double; see internal.h
  *
- * For a slice, four column numbers are loaded per word, and the values of its
- * 16 lanes one by one: a gather instruction was not faster. A block has
- * FC_BLOCK_ROWS lanes per coordinate. Each function is built for several
- * instruction sets, and the loader picks one.
+ * In a slice, a 64-bit word holds four column indices. The elements of the
+ * vector at these indices are loaded one by one: a gather instruction was not
+ * faster. A block has FC_BLOCK_ROWS lanes per coordinate. Each function is
+ * built for several instruction sets, and the loader picks one.
  */
 #include "operator/internal.h"
 
@@ -22,8 +22,8 @@
 #define GROUP_ROWS	4
 
 /*
- * Number of vector registers of lanes that are computed together, 16 lanes. A
- * guess.
+ * Number of vector registers, with 16 lanes in all, that are computed
+ * together. A guess.
  */
 #define GROUP_VECTORS	(16 / VECTOR_LANES)
 
@@ -129,7 +129,7 @@ fc_sell_apply(const fc_sell *a, const float *x, float *y, float *scratch)
 #define SECOND_IN_TURN	4, 12, 5, 13, 6, 14, 7, 15
 #endif
 
-/* Transposes a square whose rows are vectors. */
+/* Transposes a square matrix, of which each vector holds a row. */
 INLINE void
 transpose(vfloat v[VECTOR_LANES])
 {

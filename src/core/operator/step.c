@@ -22,8 +22,9 @@ silhouette(const fc_operator *op, const double *x, fc_scratch scratch)
 }
 
 /*
- * Properties of the kinds of steps: sums of d numbers per cluster, one number
- * per cluster, or only a score of each row.
+ * Properties of the kinds of steps. sums_rows: the state has d sums per
+ * cluster. sums_distances: the state has one sum per cluster. score: function
+ * that scores a row, if the state sums a score of each row; else NULL.
  */
 static const struct
 {

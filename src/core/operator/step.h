@@ -2,7 +2,7 @@
  * step.h - sums over rows assigned to an operator: a Lloyd step, the SSE,
  * scores.
  *
- *     lloyd        n_j, W_j = sum w, and sum w x of each cluster, and
+ *     lloyd        number of rows, W_j = sum w, and sum w x of each cluster, and
  *                  SSE = sum w ||x - c_l||^2
  *     sse          only the SSE
  *     silhouette   sum of a score of each row, w (b - a) / max(a, b), where
@@ -10,14 +10,14 @@
  *     davies       sum w ||x - c_j|| of each cluster
  *
  * The state is flat bytes that contain the operator, so that any process can
- * assign the pending rows. Sums are double-double (Knuth's two-sum): the order
- * of rows changes them by less than 1e-15 relative, far within the documented
- * 1e-12.
+ * assign the pending rows: the rows that are buffered until a batch is full.
+ * Sums are double-double (Knuth's two-sum): the order of rows changes them by
+ * less than 1e-15 relative, far within the documented 1e-12.
  *
  * Layout (offsets multiples of 8):
  *     fc_step, the operator's bytes, int64 counts[k], pair weights[k],
  *     pair sums[k * width]       width: d for lloyd, 1 for davies, else 0
- *     double x[capacity * d], double w[capacity]
+ *     double x[capacity * d], double w[capacity]    pending rows and weights
  */
 #ifndef FC_OPERATOR_STEP_H
 #define FC_OPERATOR_STEP_H
@@ -81,9 +81,9 @@ typedef struct fc_step
 	uint16_t	version;
 	uint8_t		kind;
 	uint8_t		padding;		/* always 0 */
-	uint32_t	pending;
-	uint32_t	capacity;
-	uint64_t	operator_size;
+	uint32_t	pending;		/* number of pending rows */
+	uint32_t	capacity;		/* maximum number of pending rows */
+	uint64_t	operator_size;	/* size of the operator in bytes */
 	int64_t		count;
 	fc_pair		total;			/* SSE, or the sum of scores */
 	fc_pair		weight;			/* sum of weights; must follow total */
@@ -92,7 +92,7 @@ typedef struct fc_step
 typedef struct fc_step_view
 {
 	const fc_operator_header *header;
-	size_t		width;
+	size_t		width;			/* number of sums per cluster */
 	int64_t    *counts;
 	fc_pair    *weights;
 	fc_pair    *sums;
@@ -118,8 +118,9 @@ fc_status	fc_step_check(const void *bytes, size_t size);
 /*
  * fc_step_add adds one row (d doubles), and assigns the pending rows once the
  * batch is full; fc_step_fold assigns them at any time. op is a view of the
- * state's operator with its faster forms (sliced factors, expanded rows), or
- * NULL. scratch has fc_step_scratch floats for the capacity of the state.
+ * state's operator with any prepared forms (sliced factors, expanded rows), or
+ * NULL for a new view. scratch has fc_step_scratch floats for the capacity of
+ * the state.
  */
 size_t		fc_step_scratch(const fc_operator *op, size_t capacity);
 void		fc_step_add(fc_step *step, const fc_operator *op, const double *x,
@@ -129,7 +130,7 @@ void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 /*
  * Assigns the pending rows, then adds a row to the given cluster. elements
  * lists the non-zeros of x, or is NULL. squared is the squared distance to the
- * centroid, or NaN if it is not known; the sums then equal the sums of
+ * centroid, or NaN to compute it; with NaN the sums equal the sums of
  * fc_step_add to the bit. Not for kinds that sum scores.
  */
 void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,

@@ -23,8 +23,8 @@
 #define FIRST_CAPACITY	64
 
 /*
- * Returns an empty table in the memory of the aggregate. charged: size in bytes
- * of another table that exists as long as this one is filled, or 0.
+ * Returns an empty table in the memory of the aggregate. charged: size in
+ * bytes of the table from which it is filled, or 0.
  */
 static fc_contingency *
 new_table(FunctionCallInfo fcinfo, Size charged, Size capacity)
@@ -80,8 +80,8 @@ label_types(FunctionCallInfo fcinfo)
 
 /*
  * Returns the label in argument n: an integer itself, or the 64-bit hash of
- * another value. Values that their type holds equal are one label; different
- * values with the same hash are, too, which is too rare to matter.
+ * another value. Values that are equal in their type are one label. Different
+ * values with equal hashes are one label, too; they are too rare to matter.
  */
 static int64
 label_argument(FunctionCallInfo fcinfo, int n)

@@ -28,8 +28,8 @@
 /* ---- the state ---- */
 
 /*
- * Allocates a state for `capacity` rows, which the executor copies. charged:
- * size in bytes of the state that it replaces, or 0.
+ * Allocates a state for `capacity` rows; the executor copies the state.
+ * charged: size in bytes of the state that it replaces, or 0.
  */
 static fc_coreset *
 new_state(FunctionCallInfo fcinfo, Size charged, Size d, Size elements, Size capacity)
@@ -135,11 +135,11 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 	return left;
 }
 
-/* The rows of a state in ascending order of rank, as they are read. */
+/* The rows of a state in ascending order of rank, and buffers to read them. */
 typedef struct listed_rows
 {
 	const fc_coreset *state;
-	uint32	   *slots;
+	uint32	   *slots;			/* slots of the rows, in order of rank */
 	const double *fill;			/* d values; NULL means zeros */
 	Size		d;
 	double	   *stored;			/* dim: values of a sparse row */
@@ -223,7 +223,7 @@ missing_bits(const listed_rows *list, Size n, memory_account *memory)
 
 /*
  * Returns the number of rows that each row represents: its weight in the
- * sample divided by its own weight, which follows its values.
+ * sample divided by its own weight, which is stored after its values.
  */
 static double *
 counts_of_rows(const listed_rows *list, const double *weights, Size n,

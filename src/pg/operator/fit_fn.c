@@ -1,6 +1,6 @@
 /*
- * fit_fn.c - weighted rows: moments, changes of their scaling, and the fit of
- * an operator to the rows.
+ * fit_fn.c - weighted rows: conversion from and to operators, changes of their
+ * scaling, and the fit of an operator to the rows.
  */
 #include "postgres.h"
 

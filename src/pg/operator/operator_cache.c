@@ -6,8 +6,8 @@
  * fetched once per call site and recognised afterwards by its TOAST pointer,
  * so that a model is never detoasted twice. The prepared forms of an operator
  * (view, sliced factors, expanded rows, pruning bounds) are found by its
- * digest. There may be many, because the rows of many groups may each have
- * another operator.
+ * digest. A call site may have many operators, because each group of rows may
+ * have another one.
  */
 #include "postgres.h"
 
@@ -169,8 +169,8 @@ typedef struct operator_cache
 								 * for every row, so that its address changes */
 	MemoryContext context;		/* memory of the values, reset when they take
 								 * too much */
-	cached_value *last;
-	values_hash *values;
+	cached_value *last;			/* value of the previous row, or NULL */
+	values_hash *values;		/* all values by digest */
 	HTAB	   *fetched;		/* values by TOAST pointer; NULL until a
 								 * TOASTed value is fetched */
 	Size		size;			/* bytes of the values and their prepared
@@ -271,8 +271,9 @@ is_last(const operator_cache *cache, const struct varlena *stored)
 }
 
 /*
- * Detoasts a value and returns its cache entry. Compressed values and values
- * with a short header are detoasted at every row.
+ * Detoasts a value and returns its cache entry. A compressed value is
+ * detoasted at every row. A value with a short header is detoasted whenever it
+ * differs from the value of the previous row.
  */
 static cached_value *
 read_value(operator_cache *cache, struct varlena *stored)

@@ -54,9 +54,10 @@ typedef enum sparse_outcome
 
 /*
  * Returns the centroids of op stored by column. They are built in `context`
- * once `uses` reaches MIN_ROWS_FOR_COLUMNS, and their size in bytes is added to
- * *charged. Returns NULL before that, for an operator that is not a single
- * dense codebook, or if *charged would exceed a quarter of the memory budget.
+ * once `uses` reaches MIN_ROWS_FOR_COLUMNS, and their size in bytes is added
+ * to *charged. Returns NULL before that, if a single codebook does not decide
+ * the labels of op, or if *charged would exceed a quarter of the memory
+ * budget.
  */
 extern const fc_columns *columns_of(fc_columns **columns, const fc_operator *op, Size uses,
 									MemoryContext context, Size *charged);
@@ -64,7 +65,7 @@ extern const fc_columns *columns_of(fc_columns **columns, const fc_operator *op,
 /*
  * Reads a sparsevec into scratch->row, scaled to length 1 if the metric is
  * cosine, and allocates k scores. Returns SPARSE_UNKNOWN if the row has
- * another dimension than d, or if it has too many or too large elements.
+ * another dimension than d, more than d / 4 elements, or too large elements.
  */
 extern sparse_outcome take_sparse_row(sparse_scratch *scratch, vector_reader *reader, Datum datum,
 									  fc_metric metric, Size d, Size k);

@@ -505,7 +505,10 @@ fastclust_dim(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->d);
 }
 
-/* Appends the record of a factorisation to the JSON object of describe(). */
+/*
+ * Appends the method and the errors of a factorisation to the JSON object of
+ * describe().
+ */
 static void
 describe_factorization(StringInfo json, const fc_operator *op)
 {

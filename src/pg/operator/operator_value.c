@@ -138,7 +138,7 @@ static const named_value methods[] = {
 	{"qkmeans", FC_METHOD_QKMEANS}
 };
 
-/* Number of methods that callers may name, the first ones of the list. */
+/* Number of methods that callers may name; they come first in `methods`. */
 #define CALLABLE	6
 
 fc_method
@@ -156,8 +156,9 @@ method_name(uint32 method)
 /* ---- making ---- */
 
 /*
- * Largest magnitude of a coordinate below which centroids are rejected,
- * because single precision could not represent them.
+ * Minimum of the greatest absolute coordinate of all centroids, after the
+ * offset is subtracted. Smaller centroids are rejected, because single
+ * precision could not represent the squares of their coordinates.
  */
 #define SMALLEST_CENTROIDS	1e-30
 

@@ -41,9 +41,10 @@ extern Size prune_operator(fc_operator *op, MemoryContext context);
 extern Size pack_operator(fc_operator *op, MemoryContext context);
 
 /*
- * Called for each row, where `uses` is the number of rows so far. Once `uses`
- * is large enough, packs the centroids for single rows; once it is larger
- * still, prepares pruning bounds. Returns the number of bytes allocated, or 0.
+ * Prepares an operator for more rows. The caller calls it for each row, with
+ * the number of rows so far in `uses`. Packs the centroids for single rows at
+ * one number of rows, and prepares pruning bounds at a larger number. Returns
+ * the number of bytes allocated, or 0.
  */
 extern Size prepare_operator(fc_operator *op, Size uses, MemoryContext context);
 
@@ -155,7 +156,10 @@ state_argument(FunctionCallInfo fcinfo, int n, int kind)
 	return state_of_datum(PG_GETARG_DATUM(n), kind);
 }
 
-/* Combine functions for two values of aggregate_state of the same kind. */
+/*
+ * Combine function of aggregate_state: adds the right state to the left one.
+ * Both must be fc_steps of the same kind.
+ */
 extern Datum fastclust_step_combine(PG_FUNCTION_ARGS);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * rows.h - weighted rows in memory: moments, changes of their scaling, and the
- * fit of operators to the rows.
+ * rows.h - weighted rows in memory: conversion from and to operators, changes
+ * of their scaling, and the fit of operators to the rows.
  *
  * Results are allocated in the current context. Scratch space is charged to
  * fastclust.memory_budget while a function runs.
@@ -67,9 +67,9 @@ extern fc_operator_header *rescaled_operator(const fc_operator_header *op,
 
 /*
  * Returns the rows with each missing value replaced by the coordinate of the
- * row's nearest centroid, or the rows themselves if none is missing. Rows to
- * which Lloyd's algorithm is applied are filled again after it has moved the
- * centroids (operator/partial.h).
+ * row's nearest centroid, or the rows themselves if none is missing. A caller
+ * that runs Lloyd's algorithm on the rows fills them again after each change
+ * of the centroids (operator/partial.h).
  */
 extern const fc_weighted_rows *rows_filled_by(const fc_operator_header *op,
 											  const fc_weighted_rows *rows);
@@ -82,7 +82,8 @@ extern double *importances_of_rows(const fc_weighted_rows *rows,
 
 /*
  * Returns the rank (coreset.h) below which the given share (0 < share < 1) of
- * rows with this distribution is expected. variance 0: uniform sample.
+ * the rows is expected that the sample `rows` represents. variance 0: uniform
+ * sample.
  */
 extern double limit_of_ranks(const fc_weighted_rows *rows, const double *center,
 							 double variance, double share);
@@ -151,10 +152,11 @@ extern fc_comparison compare_fits(const fc_operator_header *a, const fc_operator
 								  const fc_weighted_rows *rows, double trim);
 
 /*
- * Returns sum_j w_j ||c_j - c'_j||^2, where w_j are the weights of next: the
- * amount by which one Lloyd step reduces the sum of squares if no label
- * changes. With the cosine metric the reduction of cluster j is smaller by the
- * factor ||m_j||, where m_j is its mean before it was scaled to length 1.
+ * Returns sum_j w_j ||c_j - c'_j||^2, where c_j are the centroids of old, and
+ * c'_j and w_j the centroids and weights of next. This is the amount by which
+ * one Lloyd step reduces the sum of squares if no label changes. With the
+ * cosine metric the reduction of cluster j is smaller by the factor ||m_j||,
+ * where m_j is the mean of the cluster before it was scaled to length 1.
  */
 extern double gain_of_step(const fc_operator_header *old, const fc_operator_header *next);
 
@@ -176,7 +178,7 @@ extern fc_codebook *joined_clusters(const fc_operator_header *op,
 
 /*
  * Measures the recall of a nearest-neighbour search in `probes` buckets.
- * `rows` is a sample of n rows and has at least two rows (tree_fn.c).
+ * `rows` has at least two rows, and is a sample of n rows (tree_fn.c).
  */
 extern fc_search_result recall_of_search(const fc_operator_header *op, const fc_weighted_rows *rows,
 										 double n, int64 probes);
@@ -202,8 +204,9 @@ labelled_rows(const fc_operator_header *op, const fc_weighted_rows *rows)
 }
 
 /*
- * Returns the weighted share of the rows whose labels differ. number_a and
- * number_b are the numbers to which the labels of each operator are converted.
+ * Returns the weighted share of the rows whose clusters differ. Label j of
+ * operator a stands for cluster number_a[j], label j of operator b for cluster
+ * number_b[j].
  */
 extern double changed_labels(const two_labellings *labels,
 							 const int32 *number_a, const int32 *number_b);

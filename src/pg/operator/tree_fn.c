@@ -19,8 +19,9 @@
 #define QUERIES	1500
 
 /*
- * Number of nearest neighbours among all rows that a query searches, as recall
- * is usually given. In a sample it is smaller, in proportion to the rows.
+ * Number of nearest neighbours of a query among all rows of the table; 10 is a
+ * usual number for recall. In a sample, the number is reduced in proportion to
+ * the number of rows.
  */
 #define NEIGHBOURS	10.0
 

@@ -42,15 +42,16 @@ copied_values(const fc_weighted_rows *rows)
 }
 
 /*
- * Minimum number of columns of rows whose columns of zeros are left out. A
+ * Minimum number of columns for which k-means leaves out columns of zeros. A
  * guess.
  */
 #define MIN_WIDE_COLUMNS	256
 
 /*
- * Lists the columns of k-means in `column`, and returns their number. Columns
- * of zeros in wide rows and in the initial centroids are left out if they are
- * at least half of all: a copy takes about as long as k-means saves for fewer.
+ * Lists in `column` the columns on which k-means runs, and returns their
+ * number. In wide rows, columns that are zero in all rows and initial
+ * centroids are left out if they are more than half of all. For fewer, the
+ * copy of the rows takes about as long as k-means saves.
  */
 static Size
 columns_of_kmeans(const fc_weighted_rows *rows, const double *initial, Size k, uint32 *column)
@@ -67,8 +68,8 @@ columns_of_kmeans(const fc_weighted_rows *rows, const double *initial, Size k, u
 }
 
 /*
- * Returns `count` columns of the rows. Reduces the centroids (k x d) to these
- * columns, too, unless they are NULL.
+ * Returns a copy of the rows that has only the `count` listed columns. Reduces
+ * the centroids (k x d) to these columns, too, unless they are NULL.
  */
 static float *
 take_columns(const fc_weighted_rows *rows, const uint32 *column, Size count,
@@ -88,7 +89,10 @@ take_columns(const fc_weighted_rows *rows, const uint32 *column, Size count,
 	return x;
 }
 
-/* Fills the other columns of k centroids with zeros, in place. */
+/*
+ * Expands k centroids from the `count` listed columns to d columns, in place.
+ * All other columns become zero.
+ */
 static void
 fill_columns(double *centroids, Size k, Size d, const uint32 *column, Size count)
 {

@@ -50,8 +50,8 @@ extern void check_ordered(fc_status status, const fc_ordering *ordering);
 extern fc_kmeans_effort effort_of_options(const char *name);
 
 /*
- * Reads the options of kmeans_agg into *options, which has the defaults.
- * n_init must be at least `min`.
+ * Reads the options of kmeans_agg into *options, in which the caller has set
+ * the defaults. n_init must be at least `min`.
  */
 extern void read_kmeans_options(Jsonb *given, int min, fc_kmeans_options *options);
 
@@ -63,9 +63,9 @@ extern double *unit_centroids(fc_metric metric, double *centroids, Size k, Size 
 
 /*
  * Runs k-means on weighted rows and returns k centroids for the metric of the
- * rows. start may be NULL; with n_init 0 the search begins from the start
- * alone. The share `trim` of the weight that is farthest from the centroids is
- * left out.
+ * rows. start has k initial centroids, or is NULL. If options->n_init is 0,
+ * k-means begins from the start alone. The rows farthest from the centroids,
+ * with the share `trim` of the weight, are left out.
  */
 extern fc_codebook *kmeans_of_rows(const fc_weighted_rows *rows, Size k,
 								   fc_kmeans_options *options,

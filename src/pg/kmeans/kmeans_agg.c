@@ -17,7 +17,7 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 
-/* Maximum weight of a row: products of two sums of weights are finite. */
+/* Maximum weight of a row; products of two sums of such weights are finite. */
 #define MAX_WEIGHT	1e100
 
 void

@@ -35,7 +35,7 @@ typedef struct qkmeans_call
 
 	/*
 	 * first trial whose labels are as good as the labels of the start;
-	 * factors is 0 if there is none
+	 * same_labels.factors is 0 if there is none
 	 */
 	fc_trial	same_labels;
 	memory_account memory;

@@ -50,10 +50,12 @@ typedef struct kernel_rows
 	Size		n;
 	Size		capacity;
 	int64	   *ids;			/* n ids, if has_ids */
-	char	   *x;				/* n x d floats or doubles, or n records of
-								 * the rows of a kernel matrix */
-	int8_t	   *omega;			/* d x (r' + probes) signs for a kernel
-								 * matrix; NULL before its first row */
+	char	   *x;				/* n x d floats or doubles; for a kernel
+								 * matrix, what fc_kernel_read_row computed
+								 * from each row */
+	int8_t	   *omega;			/* random signs Omega (rkhs/projection.h) for
+								 * a kernel matrix, d x (r' + probes); NULL
+								 * before its first row */
 	double	   *row;			/* d doubles: a row of a kernel matrix */
 	double	   *signs;			/* scratch space of fc_kernel_read_row */
 	Jsonb	   *options;		/* options as given; NULL if there are none,

@@ -141,8 +141,9 @@ project(const kernel_rows *rows, const size_t *order, fc_arena *arena,
 /* ---- projections of a kernel matrix ---- */
 
 /*
- * Moves the records of the rows of a kernel matrix to the places of their ids,
- * in place. A missing or duplicate id is an error.
+ * Sorts the collected rows of a kernel matrix by id, in place. What is
+ * collected of a row is a record of fc_kernel_read_row. A missing or duplicate
+ * id is an error.
  */
 static void
 order_records(const kernel_rows *rows)
@@ -187,8 +188,8 @@ order_records(const kernel_rows *rows)
 }
 
 /*
- * Maximum of ||K - K'|| / ||K|| that may be rounding. Sums in another order
- * differ by about 1e-7 in single precision.
+ * Maximum of ||K - K'|| / ||K|| that is accepted as rounding. Sums in another
+ * order differ by about 1e-7 in single precision.
  */
 #define MAX_ASYMMETRY	1e-6
 
@@ -220,7 +221,10 @@ project_matrix(const kernel_rows *rows, fc_arena *arena, fc_embedding *result)
 
 /* ---- the final function ---- */
 
-/* Announces the work on rows; a kernel matrix was multiplied as it arrived. */
+/*
+ * Announces the work of a projection of rows. For a kernel matrix, the work
+ * was done as its rows arrived.
+ */
 static void
 announce_projection(const kernel_rows *rows,
 					const fc_kernel_projection_header *header)

@@ -222,8 +222,8 @@ typedef struct map_call_state
 	uint64		digest[2];		/* digest of the map prepared last; 0 if there
 								 * is none */
 	fc_arena	arena;			/* memory of the prepared map */
-	const struct fc_operator_sell *sell;
-	const float *single;
+	const struct fc_operator_sell *sell;	/* map.op.sell of the prepared map */
+	const float *single;		/* map.single of the prepared map */
 } map_call_state;
 
 static void

@@ -1,8 +1,8 @@
 /*
  * kernel_rows.c - collects the rows of kernel_projection_agg and
- * landmarks_agg, with parallel workers. Of a row of a kernel matrix only its
- * products with Omega are kept (fc_kernel_read_row), so that the matrix is
- * never in memory.
+ * landmarks_agg, with parallel workers. A kernel matrix is never in memory:
+ * only the products of its rows with a random matrix Omega are kept
+ * (fc_kernel_read_row).
  *
  * The state is `internal` with serial functions, so it is not pushed down to
  * shards. Rows are kept in the precision of the input, 4 or 8 bytes per

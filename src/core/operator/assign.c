@@ -53,7 +53,8 @@
  * guess.
  */
 #define FEW_PRODUCT_ROWS	((size_t) 3)
-#define SMALLEST_SQUARE	1e-30	/* smallest square precise in float */
+#define SMALLEST_SQUARE	1e-30	/* smallest square that a float represents
+								 * precisely */
 #define TILE	((size_t) 256)	/* number of rows, and of centroids, in one
 								 * matrix product; a guess */
 /*
@@ -246,7 +247,11 @@ ranking_of(const fc_operator *op, const double *x, fc_scored scored,
 
 /* ---- exact centroids ---- */
 
-/* Bounds that exclude centroids farther away than a given distance. */
+/*
+ * Input of excluded(), which proves from the score of a centroid that it is
+ * farther away than a given distance. The top of this file defines the
+ * symbols.
+ */
 typedef struct residual_test
 {
 	const float *residual;		/* k: r_j */
@@ -355,9 +360,10 @@ exact_label(const ranking *r)
 }
 
 /*
- * Finds the nearest clusters. The clusters of the `rerank` nearest rows of the
- * product come first, in the order of the distances to their exact centroids.
- * The other clusters follow in the order of the rows of the product.
+ * Finds the `count` nearest clusters. The clusters of the `rerank` nearest
+ * rows of the product come first, in the order of the distances to their exact
+ * centroids. The other clusters follow, in the order of the distances to their
+ * rows of the product. All distances returned are to exact centroids.
  */
 static void
 reranked_nearest(const ranking *r, size_t count, int32_t *clusters,
@@ -389,7 +395,7 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters,
 
 /*
  * Returns the label of a row from its rounded products dots = V (x - o), which
- * may be stored in the scratch.
+ * may be stored in the scratch space.
  */
 static size_t
 choose(const fc_operator *op, const double *x, fc_scored scored,

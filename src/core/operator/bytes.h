@@ -65,8 +65,8 @@
 
 typedef struct fc_operator_header
 {
-	uint32_t	container;		/* reserved for the code that stores the
-								 * value; ignored here */
+	uint32_t	container;		/* varlena length word, set by the caller;
+								 * ignored here */
 	uint16_t	version;
 	uint8_t		flags;
 	uint8_t		padding;		/* always 0 */
@@ -108,8 +108,8 @@ typedef struct fc_factor_header
 } fc_factor_header;
 
 /*
- * Returns the size in bytes of an operator with these factors; does not read
- * the values.
+ * Returns the size in bytes of the stored form of op. Reads the shapes of the
+ * factors, but not their values.
  */
 size_t		fc_operator_size(const fc_operator *op);
 

@@ -371,15 +371,16 @@ typedef struct plane_work
 	size_t		axes;			/* 2, or 1 in one dimension */
 	double	   *mean;			/* d: m, the weighted mean */
 	double	   *share;			/* k: w_j / W */
-	double	   *place;			/* k x d: (c_j - m) / largest */
-	float	   *points;			/* k x d: sqrt(w_j / W) (c_j - m) / largest */
+	double	   *place;			/* k x d: c_j - m, divided by its greatest
+								 * absolute coordinate over all j */
+	float	   *points;			/* k x d: sqrt(w_j / W) times place */
 	float	   *axis;			/* axes x d: principal axes */
 } plane_work;
 
 /*
  * Subtracts the mean from the centroids and divides them by their greatest
  * absolute coordinate, so that squares neither vanish nor overflow. Returns
- * this coordinate, or 0 if all centroids are one point.
+ * this coordinate, or 0 if all centroids are equal.
  */
 static double
 fill_points(const fc_operator *op, plane_work *w)

@@ -74,8 +74,9 @@ void		fc_operator_keep_exact(fc_operator *op, const fc_operator *source,
 								   uint32_t rerank, fc_arena *arena);
 
 /*
- * Computes centroids (k x d) = scale * rows + center; scale and center have d
- * values, or are NULL for 1 and 0. Scratch: fc_operator_scratch.
+ * Sets centroids (k x d) to scale * centroid + center for each centroid of op.
+ * scale and center have d values, or are NULL for 1 and 0. Scratch:
+ * fc_operator_scratch.
  */
 void		fc_operator_centroids(const fc_operator *op, const double *center,
 								  const double *scale, fc_scratch scratch,
@@ -104,10 +105,10 @@ fc_status	fc_places_of_numbers(const int32_t *numbers, size_t k,
  * a and b are the leading principal axes of the centroids with weights w_j: no
  * other plane shows a larger share
  *     sum w_j ||p_j||^2 / sum w_j ||c_j - m||^2
- * of the distances between the clusters. places (k x 2) receives p_j, up to
- * the rounding of float products. shown receives the share of each axis, or 0
- * twice if all centroids are one point. In one dimension there is no b, and
- * the second coordinates are 0. Weights whose sum is 0 or not finite count as
+ * of the squared distances from m. places (k x 2) receives p_j, up to the
+ * rounding of float products. shown receives the share of each axis, or two
+ * zeros if all centroids are equal. In one dimension there is no b, and the
+ * second coordinates are 0. Weights whose sum is 0 or not finite count as
  * equal.
  */
 void		fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places,
@@ -149,8 +150,9 @@ void		fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins);
  * Merges the clusters with equal numbers. Sets centroids (count x d) to the
  * weighted means of their centroids, and weights (count) to the sums of their
  * weights. number[j] is below count. A number without clusters has weight 0,
- * and a centroid of zeros. Clusters whose weights are all 0 count equally.
- * Scratch space: fc_operator_scratch floats, and d doubles in row.
+ * and a centroid of zeros. If all clusters of a number have weight 0, they
+ * count equally. Scratch space: fc_operator_scratch floats, and d doubles in
+ * row.
  */
 void		fc_join_clusters(const fc_operator *op, const int32_t *number,
 							 size_t count, fc_scratch scratch, double *row,

@@ -20,8 +20,8 @@ typedef struct fc_cell
 
 typedef struct fc_contingency
 {
-	uint32_t	container;
-	uint32_t	used;
+	uint32_t	container;		/* varlena length word, set by the caller */
+	uint32_t	used;			/* number of cells with a count */
 	uint64_t	capacity;		/* number of cells: a power of two, greater
 								 * than `used` */
 } fc_contingency;

@@ -42,7 +42,7 @@
 
 typedef struct fc_coreset
 {
-	uint32_t	container;
+	uint32_t	container;		/* varlena length word, set by the caller */
 	uint16_t	version;		/* layout version, FC_STEP_VERSION */
 	uint8_t		kind;			/* kind of state, FC_STEP_CORESET */
 	uint8_t		metric;			/* fc_metric; cosine rows have length 1 */
@@ -54,7 +54,7 @@ typedef struct fc_coreset
 	uint64_t	seed;
 	int64_t		count;			/* number of rows offered */
 	double		variance;		/* v, the mean squared distance to the center;
-								 * 0: uniform */
+								 * 0: uniform sample */
 	double		limit;			/* upper limit of ranks, exclusive, above 0;
 								 * INFINITY: no limit */
 	uint32_t	weighted;		/* 1 if rows have weights, else 0 */

@@ -15,7 +15,7 @@ fc_fit_scratch(const fc_operator *op)
 
 /*
  * Reads row i. Missing values become the coordinates of the nearest centroid,
- * or fill values if the operator cannot be compared with partial rows.
+ * or fill values if the operator cannot be compared with such rows.
  */
 static void
 read_row(const fc_operator *op, const fc_weighted_rows *rows, size_t i,

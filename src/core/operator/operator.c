@@ -201,8 +201,8 @@ spread_row(const fc_factor *factor, size_t j, size_t lanes, double *out)
 }
 
 /*
- * Computes row j of a product of several factors in double: row j of the first
- * factor times the others.
+ * Returns row j of a product of several factors in double, in the scratch
+ * space: row j of the first factor times the other factors.
  */
 static const double *
 product_row(const fc_operator *op, size_t j, float *scratch)
@@ -351,12 +351,14 @@ fc_operator_distance(const fc_operator *op, size_t j, const double *x,
 /* ---- regions ---- */
 
 /*
- * Maximum rounding, relative to the centroid's length; floats round by 2^-24.
+ * Rounding of a centroid that fc_operator_centroid_rounding allows for,
+ * relative to the length of the centroid; a float rounds by 2^-24.
  */
 #define CENTROID_ROUNDING	0x1p-21
 
 /*
- * Maximum rounding, relative to the offset's length; doubles round by 2^-53.
+ * Rounding of an offset that fc_operator_centroid_rounding allows for,
+ * relative to the length of the offset; a double rounds by 2^-53.
  */
 #define OFFSET_ROUNDING	0x1p-50
 

@@ -1,8 +1,8 @@
 /*
  * partial.c - rows with missing coordinates; see partial.h
  *
- * Squared distances are computed in float. Centroids whose distance rounding
- * could make the lowest are compared again in double.
+ * Squared distances are computed in float. Where rounding could change the
+ * nearest centroid, the candidates are compared again in double.
  */
 #include "operator/partial.h"
 
@@ -11,7 +11,8 @@
 #include "operator/internal.h"
 #include "operator/nearest_heap.h"
 
-#define SMALLEST_SQUARE	1e-30	/* smallest square precise in float */
+#define SMALLEST_SQUARE	1e-30	/* smallest square that a float represents
+								 * precisely */
 
 /*
  * The second nearest point in a k-d tree is searched up to the squared
@@ -75,7 +76,7 @@ highest_near(double lowest, size_t d, double moved)
 	return far * far / (1.0 - share) + SMALLEST_SQUARE;
 }
 
-/* One row minus the offset, in float, and its coordinates without NULLs. */
+/* A row minus the offset, in float, and its observed coordinates. */
 typedef struct partial_row
 {
 	float	   *shifted;		/* d: NaN where missing */

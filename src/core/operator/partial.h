@@ -14,8 +14,9 @@
 #include "operator/operator.h"
 
 /*
- * Returns true if partial rows can be compared with the operator: a codebook
- * with a Euclidean metric, without exact centroids or regions.
+ * Returns true if rows with missing coordinates can be compared with the
+ * operator: a codebook with a Euclidean metric, without exact centroids or
+ * regions.
  */
 bool		fc_partial_suits(const fc_operator *op);
 

@@ -20,9 +20,10 @@
  *
  * and the variance of the error of score j is at most u^2 sum_q sum_r P_q,jr^2
  * sum_t s_qrt^2. The ratio of partial sums to ||y_(q+1)|| is measured on
- * probes: random directions, and rows of the product, near which data lie (the
- * sums of a positive row through positive values never cancel). The bound is
- * DEVIATIONS standard deviations,
+ * probes: random directions, and rows of the product, near which data lie.
+ * Random directions alone would not do: the partial sums of positive values
+ * never cancel if the row is positive, too. The bound is DEVIATIONS standard
+ * deviations,
  *
  *     bound^2 = sum_q (e_q ||y_(q+1)||)^2,
  *     e_q^2 = (DEVIATIONS u)^2 max_j sum_r P_q,jr^2 w_qr,
@@ -283,8 +284,8 @@ factor_error(const fc_operator *op, double max)
 #define SUMMED_ROWS	8
 
 /*
- * Computes apply_magnitude for rows first .. first + SUMMED_ROWS - 1 of a
- * dense factor: eight sums at a time do not wait for each other.
+ * Computes apply_magnitude for SUMMED_ROWS rows of a dense factor, from
+ * `first` on. Eight independent sums hide the latency of additions.
  */
 static void
 apply_dense_magnitude(const fc_factor *factor, size_t first, const float *in,

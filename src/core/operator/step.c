@@ -60,13 +60,14 @@ width_of(int kind, size_t d)
 
 /*
  * Maximum size in bytes of the pending rows of a batch, for a codebook. A
- * larger one makes better use of BLAS, in larger states. A guess.
+ * larger batch makes better use of BLAS, but makes the state larger. A guess.
  */
 #define BATCH_BYTES	1048576
 
 /*
  * Maximum size in bytes of the pending rows of a batch, for a product of
- * factors, which multiplies rows quickly while they are in the cache. A guess.
+ * factors. A product multiplies rows fast only while they are in the cache. A
+ * guess.
  */
 #define NEAR_BYTES	262144
 
@@ -267,8 +268,8 @@ counts_valid(const fc_step *step)
 }
 
 /*
- * Returns FC_EFORMAT unless the sums are possible for some rows and the
- * pending rows are acceptable to fc_step_add.
+ * Checks that counts, weights, sums and pending rows of a state are within
+ * their limits. Returns FC_OK or FC_EFORMAT.
  */
 static fc_status
 check_sums(const fc_step *step)
@@ -294,8 +295,8 @@ check_sums(const fc_step *step)
 }
 
 /*
- * Returns true if another row can be pending; a full batch never stays
- * pending.
+ * Returns true if the batch of pending rows is not full; a full batch is
+ * assigned immediately.
  */
 static bool
 has_capacity(const fc_step *step)
@@ -304,8 +305,9 @@ has_capacity(const fc_step *step)
 }
 
 /*
- * Checks the invariant after a fold and a combination. Sums may be infinite,
- * because the centroids of a stored operator may have any finite values.
+ * Checks a state after its sums have changed, for assertions. Sums may be
+ * infinite, because the centroids of a stored operator may have any finite
+ * values.
  */
 static bool
 is_sound(const fc_step *step)

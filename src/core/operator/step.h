@@ -77,7 +77,7 @@ fc_pair_add(fc_pair *p, double x)
 
 typedef struct fc_step
 {
-	uint32_t	container;
+	uint32_t	container;		/* varlena length word, set by the caller */
 	uint16_t	version;
 	uint8_t		kind;
 	uint8_t		padding;		/* always 0 */

@@ -196,7 +196,7 @@ typedef struct trial_rows
 	fc_factorize_trial closest; /* trial with the largest share of unchanged
 								 * labels */
 	fc_factorize_trial last;
-	double		sse_ratio;		/* option sse_ratio */
+	double		sse_ratio;		/* option sse_ratio; 0: no limit of the SSE */
 	bool		verbose;
 } trial_rows;
 

@@ -259,8 +259,8 @@ report_dense(const qkmeans_call *call, Size values)
 
 /*
  * Chooses the sparsity if the call specifies neither sparsity nor budget.
- * Returns the arena that contains options.warm_factors, to be released when
- * these are no longer needed.
+ * Returns the arena that contains options.warm_factors. The caller releases it
+ * when the factors are no longer needed.
  */
 static fc_arena
 choose_sparsity(qkmeans_call *call, const double *start, const double *offset,
@@ -361,8 +361,8 @@ report_small(const fc_operator *op)
 /* ---- the run ---- */
 
 /*
- * Returns the number of sample rows from which clusters are split; 0 if the
- * memory budget has no room for them.
+ * Returns the number of sample rows by which large clusters are split; 0 if
+ * the memory budget has no room for a split.
  */
 static Size
 sample_that_fits(const qkmeans_call *call, const collection *measured)

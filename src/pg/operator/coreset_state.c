@@ -195,7 +195,10 @@ rows_are_sparse(listed_rows *list, Size n)
 	return sparse;
 }
 
-/* Returns the bits of missing values (weighted_rows.h), or NULL. */
+/*
+ * Returns the bits of missing values (weighted_rows.h), or NULL if no value is
+ * missing.
+ */
 static uint64 *
 missing_bits(const listed_rows *list, Size n, memory_account *memory)
 {

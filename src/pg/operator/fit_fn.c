@@ -191,7 +191,7 @@ read_filled_row(void *place, size_t i)
 	return filled->row;
 }
 
-/* Labels the rows with missing values. */
+/* Sets filled->labels for the rows with missing values. */
 static void
 label_partial_rows(filled_row *filled, fc_operator *op)
 {

@@ -82,8 +82,8 @@ extern double *importances_of_rows(const fc_weighted_rows *rows,
 
 /*
  * Returns the rank (coreset.h) below which the given share (0 < share < 1) of
- * the rows is expected that the sample `rows` represents. variance 0: uniform
- * sample.
+ * all rows of a table is expected. `rows` is a sample of the table. variance
+ * 0: uniform sample.
  */
 extern double limit_of_ranks(const fc_weighted_rows *rows, const double *center,
 							 double variance, double share);
@@ -139,7 +139,7 @@ extern fc_operator_header *with_weights_of(const fc_operator_header *op,
 
 /*
  * Returns the operator without regions and cluster numbers, so that labels are
- * indices of its rows.
+ * indices of centroids.
  */
 extern fc_operator_header *plain_operator(const fc_operator_header *op);
 

@@ -38,7 +38,8 @@ typedef struct kernel_rows
 	fc_kernel	kernel;
 	fc_kernel_method method;
 	bool		has_ids;
-	bool		published;		/* option of method one_pass */
+	bool		published;		/* option of method one_pass: Omega without
+								 * probes, as in the paper */
 	int32		rank;			/* rank of the projection; without ids,
 								 * maximum number of landmarks */
 	int32		oversampling;	/* additional columns of method one_pass */
@@ -81,7 +82,10 @@ pass_of(const kernel_rows *rows, Size n)
 							 rows->published, rows->seed);
 }
 
-/* Raises an error for a kernel matrix, where a function of rows is needed. */
+/*
+ * Raises an error if the kernel is "precomputed", because `function` computes
+ * kernel values of rows.
+ */
 extern void reject_precomputed(const fc_kernel *kernel, const char *function);
 
 /*

@@ -32,8 +32,8 @@ input_of(const kernel_rows *rows, const size_t *order)
 }
 
 /*
- * Converts n sorted items to an array of row indexes in the same memory, in
- * which 2 n items were allocated.
+ * Returns the row indexes of n sorted items. The array takes the memory of the
+ * items, of which 2 n were allocated.
  */
 static size_t *
 places_of(fc_keyed *items, Size n)
@@ -141,9 +141,9 @@ project(const kernel_rows *rows, const size_t *order, fc_arena *arena,
 /* ---- projections of a kernel matrix ---- */
 
 /*
- * Sorts the collected rows of a kernel matrix by id, in place. What is
- * collected of a row is a record of fc_kernel_read_row. A missing or duplicate
- * id is an error.
+ * Sorts the records of the rows of a kernel matrix by id, in place. A record
+ * is what fc_kernel_read_row computes from a row. A missing or duplicate id is
+ * an error.
  */
 static void
 order_records(const kernel_rows *rows)
@@ -200,7 +200,8 @@ project_matrix(const kernel_rows *rows, fc_arena *arena, fc_embedding *result)
 	const int8_t *omega = rows->omega;
 	double		asymmetry;
 
-	if (omega == NULL)			/* the rows are from workers */
+	if (omega == NULL)			/* the rows come from workers, which do not
+								 * pass on Omega */
 	{
 		int8_t	   *drawn = FC_TAKE(arena, pass.n * pass.c, int8_t);
 
@@ -317,8 +318,8 @@ landmarks_of(const kernel_rows *rows)
 	found = fc_pivoted_cholesky_landmarks(&prepared, (Size) rows->rank,
 										  rows->seed, &arena, pivots);
 	release_arena(&arena);
-	found = Max(found, 1);		/* a landmark must exist: one of the rows if
-								 * all are 0 */
+	found = Max(found, 1);		/* one landmark must exist: the first row if
+								 * all rows are 0 */
 	centroids = alloc_large(found * d * sizeof(double));
 	weights = alloc_large(found * sizeof(double));
 	for (size_t j = 0; j < found; j++)

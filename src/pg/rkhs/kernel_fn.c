@@ -81,8 +81,8 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 /* ---- making maps ---- */
 
 /*
- * Serializes a kernel map from the solution for its landmarks, the centroids
- * of op.
+ * Serializes a kernel map. Its landmarks are the centroids of op; norms and t
+ * are defined in rkhs/map.h.
  */
 static fc_kernel_map_header *
 store_map(memory_account *memory, const fc_kernel *kernel, Size rank, bool unit,

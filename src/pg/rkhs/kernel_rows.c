@@ -248,7 +248,10 @@ begin_matrix(kernel_rows *rows)
 	fc_kernel_draw(&pass, rows->omega);
 }
 
-/* Adds the products of row `id` of a kernel matrix with Omega. */
+/*
+ * Appends the products of row `id` of a kernel matrix with Omega to the
+ * collected rows.
+ */
 static void
 add_matrix_row(kernel_rows *rows, int64 id, const vector *v)
 {

@@ -62,7 +62,7 @@
  * are assigned one by one. A guess.
  */
 #define MAX_FLOATS	((size_t) 1 << 25)
-#define ALIGNMENT	((size_t) 64)	/* bytes: a cache line */
+#define ALIGNMENT	((size_t) 64)	/* size of a cache line in bytes */
 /*
  * Minimum number of rows for assignment in blocks; fewer do not repay the
  * preparation of a block. A guess.
@@ -254,7 +254,7 @@ ranking_of(const fc_operator *op, const double *x, fc_scored scored,
  */
 typedef struct residual_test
 {
-	const float *residual;		/* k: r_j */
+	const float *residual;		/* k upper bounds r_j on the residuals */
 	double		square;			/* ||x - o||^2 */
 	double		bound;
 	bool		orthogonal;		/* true if the sharper bound holds */
@@ -564,7 +564,7 @@ fc_operator_nearest_scored(const fc_operator *op, const double *x,
 
 typedef struct centroid_tile
 {
-	float	   *x;				/* rows x d: x - o */
+	float	   *x;				/* rows x d: rows minus the offset */
 	float	   *dots;			/* rows x TILE dot products */
 	float	   *lowest;			/* lowest score per row */
 	float	   *second;			/* second lowest score per row */
@@ -576,9 +576,9 @@ typedef struct centroid_tile
 
 typedef struct row_block
 {
-	float	   *eight;			/* 8 x d: x - o */
-	float	   *x;				/* d x FC_BLOCK_ROWS: x - o, stored coordinate
-								 * by coordinate */
+	float	   *eight;			/* 8 x d: eight rows minus the offset */
+	float	   *x;				/* d x FC_BLOCK_ROWS: rows minus the offset,
+								 * stored coordinate by coordinate */
 	float	   *work[2];		/* inputs and outputs of the inner factors,
 								 * widest x FC_BLOCK_ROWS each */
 	float	   *dots;			/* k x FC_BLOCK_ROWS dot products */

@@ -8,7 +8,7 @@
 
 #define ROUND8(size) (((size) + 7) & ~(size_t) 7)
 
-/* Maximum number of columns whose indices have 16 bits. */
+/* Maximum number of columns of a factor whose column indices have 16 bits. */
 #define SHORT_COLUMNS	((size_t) 1 << 16)
 
 static size_t

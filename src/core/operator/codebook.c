@@ -368,9 +368,10 @@ fc_operator_renumber(const fc_operator *source, const int32_t *numbers,
 
 typedef struct plane_work
 {
-	size_t		axes;			/* 2, or 1 in one dimension */
-	double	   *mean;			/* d: m, the weighted mean */
-	double	   *share;			/* k: w_j / W */
+	size_t		axes;			/* number of axes: 2, or 1 in one dimension */
+	double	   *mean;			/* d: m, the weighted mean of the centroids */
+	double	   *share;			/* k: weight of each centroid divided by the
+								 * sum of the weights */
 	double	   *place;			/* k x d: c_j - m, divided by its greatest
 								 * absolute coordinate over all j */
 	float	   *points;			/* k x d: sqrt(w_j / W) times place */

@@ -107,8 +107,8 @@ typedef struct margins
 } margins;
 
 /*
- * Sorts items by label and merges items of the same label; *labels receives
- * the number of labels.
+ * Sorts items by label and adds up the counts of equal labels; *labels
+ * receives the number of different labels.
  */
 static void
 merge(fc_keyed *m, size_t n, fc_keyed *scratch, size_t *labels)
@@ -194,7 +194,7 @@ fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena, double *score)
 	return FC_OK;
 }
 
-/* Returns - sum p log p over the counts of labels. */
+/* Returns the entropy - sum p log p of the counts of labels. */
 static long double
 entropy_of(const fc_keyed *m, size_t n, int64_t total)
 {

@@ -63,7 +63,10 @@ ranks_of(fc_coreset *state)
 	return center_of(state) + state->dim;
 }
 
-/* Returns the values of a stored row, or of its elements. */
+/*
+ * Returns the address of the values of a stored row, or of the values of its
+ * elements if rows are sparse.
+ */
 static inline double *
 row_of(fc_coreset *state, size_t slot)
 {
@@ -386,7 +389,7 @@ fc_coreset_move(const fc_coreset *from, size_t elements, size_t capacity, fc_cor
 	}
 }
 
-/* Puts `slot` at the given place of the heap or above. */
+/* Puts `slot` into the heap, at place `at` or nearer to the root. */
 static void
 sift_up(fc_coreset *state, size_t at, uint32_t slot)
 {
@@ -401,7 +404,7 @@ sift_up(fc_coreset *state, size_t at, uint32_t slot)
 	heap[at] = slot;
 }
 
-/* Puts `slot` at the root of the heap or below. */
+/* Puts `slot` into the heap, at the root or below. */
 static void
 sift_down(fc_coreset *state, uint32_t slot)
 {

@@ -52,7 +52,7 @@ typedef struct fc_coreset
 								 * extra one gives r */
 	uint32_t	capacity;		/* number of rows that can be stored, even */
 	uint64_t	seed;
-	int64_t		count;			/* number of rows offered */
+	int64_t		count;			/* number of rows offered to the sample */
 	double		variance;		/* v, the mean squared distance to the center;
 								 * 0: uniform sample */
 	double		limit;			/* upper limit of ranks, exclusive, above 0;
@@ -156,8 +156,9 @@ fc_coreset_row_ranks(const fc_coreset *state)
 const double *fc_coreset_row(const fc_coreset *state, size_t slot, double *row);
 
 /*
- * Returns the number of elements of the row in a slot of a state of sparse
- * rows, with ascending indices; all other values are +0.
+ * Sets *index and *value to the elements of the row in a slot of a state of
+ * sparse rows, in ascending order of index, and returns their number. All
+ * other values are +0.
  */
 size_t		fc_coreset_row_elements(const fc_coreset *state, size_t slot,
 									const uint32_t **index, const double **value);

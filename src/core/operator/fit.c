@@ -230,10 +230,11 @@ fc_davies_bouldin(const double *centroids, size_t k, size_t d,
 
 typedef struct quality_sums
 {
-	double	   *weights;		/* sums of w; this and the next six fields
-								 * have k values */
+	double	   *weights;		/* k sums of w, a row's weight; the next six
+								 * fields have k values, too */
 	double	   *rows;			/* numbers of rows */
-	double	   *distances;		/* sums of w a */
+	double	   *distances;		/* sums of w a, where a is the distance to the
+								 * nearest centroid */
 	double	   *squares;		/* sums of w a^2 */
 	double	   *silhouettes;
 	double	   *totals;			/* sums of w ||x - m||^2 */

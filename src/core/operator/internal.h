@@ -92,8 +92,8 @@ size_t		fc_operator_widest(const fc_operator *op);
 double		fc_operator_rounding(const fc_operator *op, fc_scored scored);
 
 /*
- * Returns an upper bound on |rounded - exact| for any score of a row with
- * length = ||x - o||, for a codebook whose rows are no longer than
+ * Returns an upper bound on |rounded - exact| for any score of a row x, where
+ * length is ||x - o||, for a codebook whose rows are no longer than
  * max_row_norm. Sums may be taken in any order.
  */
 double		fc_codebook_rounding(size_t d, double max_row_norm, double length);

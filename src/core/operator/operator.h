@@ -134,7 +134,7 @@ typedef struct fc_operator_sell fc_operator_sell;
 struct fc_pruning;
 struct fc_packed_kdtree;
 
-/* Origin of the factors; stored with them. */
+/* Method that made the factors; stored with them. */
 typedef enum fc_method
 {
 	FC_METHOD_PALM4MSA = 1,
@@ -212,12 +212,12 @@ typedef struct fc_operator
 	const struct fc_operator_sell *sell;
 	const float *rows;			/* k x d rows of the product; NULL until
 								 * fc_operator_expand */
-	struct fc_pruning *pruning; /* bounds of a codebook's rows; NULL until
-								 * fc_operator_prune */
+	struct fc_pruning *pruning; /* pruning bounds for the centroids of a
+								 * codebook; NULL until fc_operator_prune */
 	struct fc_packed_kdtree *kdtree;	/* k-d tree of very many centroids in
 										 * few dimensions; NULL until
 										 * fc_operator_prune */
-	const float *packs;			/* rows of a codebook in packs
+	const float *packs;			/* centroids of a codebook in packs
 								 * (numerics/rows.h); NULL until
 								 * fc_operator_pack */
 	size_t		factors;
@@ -486,8 +486,8 @@ bool		fc_columns_assign(const fc_columns *columns, const fc_sparse_row *x,
 /*
  * Returns the squared distance of a row to centroid j of a codebook, from the
  * scores of the row; its relative error is below 1e-9. Returns NaN if more
- * than three digits cancel, for an operator other than a plain codebook, with
- * an offset, and for inner products.
+ * than three digits cancel. Returns NaN for any operator other than a plain
+ * codebook without offset, and for inner products.
  */
 double		fc_columns_distance(const fc_operator *op, const fc_sparse_row *x,
 								const double *scores, size_t j);

@@ -79,7 +79,8 @@ highest_near(double lowest, size_t d, double moved)
 /* A row minus the offset, in float, and its observed coordinates. */
 typedef struct partial_row
 {
-	float	   *shifted;		/* d: NaN where missing */
+	float	   *shifted;		/* d values of the row minus the offset; NaN
+								 * where missing */
 	float	   *known;			/* the observed coordinates, without gaps */
 	uint32_t   *observed;		/* indices of the observed coordinates */
 	size_t		count;			/* number of observed coordinates */

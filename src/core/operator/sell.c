@@ -83,7 +83,7 @@ renumbers(const fc_operator *op, size_t f)
 	return f > 0 && is_sliced(&op->factor[f - 1]);
 }
 
-/* A row, or one piece of it. */
+/* A row of a factor, or a piece of a long row. */
 typedef struct lane
 {
 	uint32_t	row;			/* index of the row; for an added piece, lane

@@ -224,7 +224,10 @@ fc_step_scratch(const fc_operator *op, size_t capacity)
 	return label_floats(capacity) + fc_operator_batch_scratch(op, capacity);
 }
 
-/* Divides the scratch space, and labels the pending rows. */
+/*
+ * Labels the pending rows. Returns the labels and the rest of the scratch
+ * space.
+ */
 static step_work
 label_pending(const fc_step *step, const fc_step_view *view,
 			  const fc_operator *op, fc_scratch scratch)
@@ -285,7 +288,7 @@ check_sums(const fc_step *step)
 	if (!is_bounded(step->total) || !is_bounded(step->weight) ||
 		!fc_all_moderate(view.x, step->pending * view.header->d))
 		return FC_EFORMAT;
-	/* weights and sums are adjacent */
+	/* the sums follow the weights in memory, and are checked with them */
 	for (size_t i = 0; i < k * (1 + view.width); i++)
 	{
 		if (!is_bounded(view.weights[i]))

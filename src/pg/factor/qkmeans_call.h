@@ -11,7 +11,7 @@
 #include "factor/sample.h"
 #include "pg/kmeans/collection.h"
 
-/* Log entry of one scan */
+/* Log entry of one scan of the rows. */
 typedef struct qkmeans_entry
 {
 	fc_qkmeans_step step;

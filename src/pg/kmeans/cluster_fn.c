@@ -12,8 +12,8 @@
 #include "pg/operator/operator_value.h"
 
 /*
- * Returns the k x d centroids of a start in the caller's memory context; NULL
- * if there is no start.
+ * Returns the k x d centroids of an operator in the current memory context;
+ * NULL if header is NULL.
  */
 static double *
 initial_centroids(const fc_operator_header *header, Size k, Size d)

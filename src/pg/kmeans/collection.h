@@ -83,9 +83,11 @@ extern fc_codebook *even_clusters(const fc_weighted_rows *rows,
 extern Size distinct_rows(const fc_weighted_rows *rows, Size max);
 
 /*
- * Tries the numbers of clusters up to max_k. Leaves out the share `trim` of
- * the rows, the ones farthest from their median. `halved` and `apart` have the
- * meanings that they have in fc_choose_k.
+ * Tries the numbers of clusters up to max_k, and returns the choice. Leaves
+ * out the share `trim` of the rows, the ones farthest from their median.
+ * halved: true if rows of the first half must not be in a half with rows of
+ * the second. apart: d flags of two-valued coordinates that are known to
+ * separate clusters, or NULL.
  */
 extern fc_choice *choose_clusters(const fc_weighted_rows *rows, bool halved, Size max_k,
 								  int64 seed, double trim, const bool *apart);

@@ -26,9 +26,9 @@ extern double sum_weight_argument(FunctionCallInfo fcinfo, int argument, double 
 
 typedef struct coreset_plan
 {
-	int32		size;
+	int32		size;			/* number of rows of the sample */
 	double	   *center;			/* d values; NULL for a uniform sample */
-	double		variance;
+	double		variance;		/* mean squared distance of rows to the center */
 	uint64		seed;
 	double		limit;			/* exclusive upper limit of ranks; INFINITY
 								 * for no limit */

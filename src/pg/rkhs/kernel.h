@@ -45,7 +45,7 @@ typedef struct kernel_rows
 	int32		oversampling;	/* additional columns of method one_pass */
 	int32		columns;		/* number of columns of the kernel matrix that
 								 * nystroem and pivoted_cholesky read */
-	int32		d;				/* elements of a row */
+	int32		d;				/* number of elements of a row */
 	int32		width;			/* bytes per element: 4 or 8 */
 	uint64		seed;
 	Size		n;
@@ -74,7 +74,10 @@ is_precomputed(const fc_kernel *kernel)
 	return kernel->kind == FC_KERNEL_PRECOMPUTED;
 }
 
-/* Returns the sizes of the single pass over a kernel matrix of n rows. */
+/*
+ * Returns the numbers of rows, columns and probes of the single pass over a
+ * kernel matrix of n rows.
+ */
 static inline fc_kernel_pass
 pass_of(const kernel_rows *rows, Size n)
 {

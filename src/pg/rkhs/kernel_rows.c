@@ -108,7 +108,7 @@ joined_capacity(kernel_rows *rows, Size n)
 
 /* ---- transition ---- */
 
-/* Maximum number of columns that a caller may request. */
+/* Maximum number of columns of the kernel matrix that a caller may request. */
 #define MAX_KERNEL_COLUMNS	(1 << 20)
 
 /*

@@ -73,8 +73,8 @@ fc_coreset_coordinates(const fc_coreset *state)
 
 /*
  * Returns the size in bytes of a state for up to `capacity` rows, an even
- * number, of `dim` values or up to `elements` elements; SIZE_MAX if the size
- * overflows.
+ * number. Rows have `dim` values, or up to `elements` elements if that is not
+ * 0. Returns SIZE_MAX if the size overflows.
  */
 size_t		fc_coreset_bytes(size_t dim, size_t elements, size_t capacity);
 

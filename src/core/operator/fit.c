@@ -401,12 +401,12 @@ typedef struct recall_work
 	float	   *dots;			/* QUERIES x TILE dot products */
 	float	   *score;			/* QUERIES x wanted: lowest scores half_norm -
 								 * row . query, ascending */
-	int32_t    *nearest;		/* QUERIES x wanted: rows with these scores,
-								 * -1 if missing */
+	int32_t    *nearest;		/* QUERIES x wanted: rows of the lowest
+								 * scores, -1 if missing */
 	int32_t    *probed;			/* probes: nearest buckets of the current
 								 * query */
-	double	   *distance;		/* probes: squared distances to the centroids
-								 * of these buckets */
+	double	   *distance;		/* probes: squared distances of the query to
+								 * the centroids in probed */
 	bool	   *visited;		/* k: true for the buckets that the current
 								 * query reads */
 	double	   *batch;			/* FC_FIT_BATCH x d: rows in double */

@@ -17,8 +17,9 @@
 /*
  * The second nearest point in a k-d tree is searched up to the squared
  * distance REACH * f + MARGIN * (moved^2 + SMALLEST_SQUARE), where f is the
- * squared distance of the nearest point. This is more than highest_near(f),
- * because 4 moved sqrt(f) <= f / 32 + 128 moved^2.
+ * squared distance of the nearest point, and moved the rounding error of the
+ * row. This is more than highest_near(f), because 4 moved sqrt(f) <= f / 32 +
+ * 128 moved^2.
  */
 #define REACH	1.0625f
 #define MARGIN	256.0

@@ -183,7 +183,7 @@ account(fc_step *step, const fc_step_view *view, const fc_operator *op,
 	fc_pair_add(&view->weights[cluster], weight);
 	if (step->kind == FC_STEP_DAVIES_BOULDIN)
 		fc_pair_add(&view->sums[cluster], weight * sqrt(squared));
-	/* adding 0 would not change a pair */
+	/* zeros are left out: adding 0 would not change a sum */
 	for (size_t e = 0;
 		 step->kind == FC_STEP_LLOYD && elements != NULL && e < elements->count;
 		 e++)
@@ -646,8 +646,8 @@ fc_step_centroids(const fc_operator *op, const fc_step_result *result,
 		if (result->weights[j] > 0 &&
 			(op->metric != FC_COSINE || fc_unit_row(mean, op->d, mean)))
 			continue;
-		fc_operator_row(op, j, scratch, mean);	/* no rows, or a mean without
-												 * direction */
+		fc_operator_row(op, j, scratch, mean);	/* the cluster has no rows, or
+												 * its mean has no direction */
 		if (op->metric == FC_COSINE)
 			(void) fc_unit_row(mean, op->d, mean);
 	}

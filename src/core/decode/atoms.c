@@ -2,13 +2,16 @@
  * atoms.c - the moments of Gaussian atoms, and the sums made of them.
  *
  *     A_ij = exp(i omega_j . c_i) exp(-v_i |omega_j|^2 / 2)
- *     G    = Re(A A*) / m,   b = Re(A z*) / m,   r = z - alpha' A,
- *     J    = mean_j |r_j|^2
+ *                             moment j of atom i, with center c_i, variance v_i
+ *     G    = Re(A A*) / m     Gram matrix of the atoms
+ *     b    = Re(A z*) / m     correlations of the atoms with the moments z
+ *     r    = z - alpha' A     residual for weights alpha
+ *     J    = mean_j |r_j|^2   cost
  *
- * All functions work on blocks of FC_FREQUENCY_BLOCK frequencies: one GEMM for
- * the angles of the block, one sincos, and one GEMM for the sums. The memory
- * is therefore atoms x FC_FREQUENCY_BLOCK for any m, and the interrupt check
- * runs once per block.
+ * All functions work on blocks of FC_FREQUENCY_BLOCK frequencies: one GEMM
+ * for the angles of the block, one sincos, and one GEMM for the sums. The
+ * memory is therefore atoms x FC_FREQUENCY_BLOCK for any m, and the interrupt
+ * check runs once per block.
  */
 #include "decode/internal.h"
 
@@ -49,8 +52,9 @@ fc_point_features(const fc_decoding *d, const double *center, size_t count,
 }
 
 /*
- * Computes the features of Gaussian atoms. Each atom is damped by its variance
- * and, with model gaussian, by its covariance.
+ * Computes the features (count x width) of Gaussian atoms, damped by the
+ * variance of each atom. The atoms are points if variance is NULL. With model
+ * gaussian, the covariance of each atom damps them too (d->envelope).
  */
 void
 fc_features(const fc_decoding *d, const double *center, const double *variance,
@@ -206,7 +210,7 @@ fc_gram_of_mixture(fc_decoding *d, const fc_mixture *mixture)
 			d->select.cosine, d->select.sine, d->improve.gram, d->improve.rhs);
 }
 
-/* Fits the weights to z by NNLS. */
+/* Fits the weights to the moments by non-negative least squares (NNLS). */
 void
 fc_fit_weights(fc_decoding *d, fc_mixture *mixture)
 {
@@ -233,12 +237,13 @@ fc_lightest(const fc_mixture *mixture)
  *     sin(pi h) = (-1)^q sin(pi r),  cos(pi h) = (-1)^q cos(pi r)
  *     exp(-t) = 2^p 2^f,  p = round(-t / ln 2),  f in [-1/2, 1/2]
  *
- * Rounding is the addition of 1.5 x 2^(mantissa bits): the sum then holds the
- * integer in its low bits, the lowest bit is the parity, and the subtraction h
- * - q is exact at any magnitude. The polynomials are minimax (Remez) in r^2
- * and in f; their errors are below the rounding of the type. The loops are
- * plain C that gcc turns into vectors at -O3, once per instruction set.
- * -ffast-math would fold the rounding away and must never be used here.
+ * Rounding is the addition of 1.5 x 2^(mantissa bits). The sum then holds the
+ * integer q in its low bits, and the lowest bit is the parity of q. The
+ * subtraction h - q is exact at any magnitude. The polynomials are minimax
+ * (Remez) in r^2 and in f; their errors are below the rounding of the type.
+ * The loops are plain C that gcc turns into vectors at -O3, once per
+ * instruction set. -ffast-math would fold the rounding away and must never be
+ * used here.
  */
 
 /* 1.5 x 2^23: added and subtracted, it rounds a float to an integer. */

@@ -7,7 +7,10 @@
 #include "numerics/dense.h"
 #include "sketch/sketch.h"
 
-/* Computes rest = mean - basis' basis mean; mean (d values) is work space. */
+/*
+ * Computes rest = t - basis' basis t, where t = (mean - center) / scale, or 0
+ * with outliers. `mean` (d values) is work space.
+ */
 static void
 set_rest(const fc_sketch_view *sketch, bool outliers, double *mean,
 		 double *rest)
@@ -95,8 +98,8 @@ fc_back_project_centroid(const fc_back_projection *back, const double *y,
 }
 
 /*
- * Scales the covariance of a spec without a basis, each entry by its own
- * factor.
+ * Computes the covariance (d x d) for a spec without a basis: each entry of
+ * the reduced covariance is scaled by its own factor.
  */
 static void
 scale_covariance(const fc_spec *spec, const double *reduced, double *covariance)

@@ -2,26 +2,29 @@
  * clompr.c - compressive matching pursuit with replacement (CL-OMPR).
  *
  *     for t = 1 .. 2k, r the residual of the atoms C with weights alpha:
- *       1. c <- a maximum of f_r in the box, the highest reached from L starts
+ *       1. c <- a maximum of the field f_r in the box, the highest that is
+ *          reached from L starts
  *       2. C <- C + c
  *       3. if |C| > k: alpha = NNLS; the atom of smallest weight leaves
  *       4. alpha = argmin over alpha >= 0 of
  *          J = mean_j |z_j - sum_i alpha_i exp(i omega_j . c_i)|^2
  *       5. (C, alpha) <- a local minimum of J in the box
- *     then 5 once more, with up to ten times the iterations
- *     polish: again with a width that all atoms share
+ *     then step 5 once more, with up to ten times the iterations
+ *     polish: step 5 again, with a width that all atoms share
  *
- * Point atoms have norm 1, so steps 3 and 4 solve the same NNLS problem. A
- * step beyond the k-th that raises J is undone: J never rises once there are k
- * atoms. A single start climbs by L-BFGS-B, as in the paper. Several starts
- * climb together by mean shift, and then the highest climbs by L-BFGS-B.
+ * Point atoms have norm 1, so steps 3 and 4 solve the same NNLS problem
+ * (non-negative least squares). A round after the k-th that does not lower J
+ * is undone, so J never rises once there are k atoms. Rounds end early when J
+ * reaches the noise floor. A single start climbs by L-BFGS-B, as in the
+ * paper. Several starts climb together by mean shift, and then the highest
+ * climbs by L-BFGS-B.
  *
- * Option published is the algorithm as printed: L = 1, every step 5 is a
- * descent to a local minimum, all 2k rounds run, none is undone, and nothing
- * follows the last one.
+ * Option published is the algorithm as printed. L is 1, and every step 5
+ * descends to a local minimum. All 2k rounds run, and no round is undone.
+ * Nothing follows the last round.
  *
- * Cost, 2k times: L * m * n for each mean-shift step, and k * m * n for each
- * gradient. Keriven, Tremblay, Traonmilin, Gribonval 2017 (compressive
+ * Cost of each round: L * m * n for each mean-shift step, and k * m * n for
+ * each gradient. Keriven, Tremblay, Traonmilin, Gribonval 2017 (compressive
  * K-means), algorithm 1.
  */
 #include "decode/internal.h"
@@ -35,8 +38,9 @@
 #define CLIMB_ITERATIONS	30
 
 /*
- * Length of a step that ends a climb, in units of sqrt(eta). L-BFGS-B
- * continues from there, so a smaller one only costs time. A guess.
+ * Length of a mean-shift step below which a climb ends, in bandwidths
+ * sqrt(eta) (modes.c). L-BFGS-B continues from there, so a smaller one only
+ * costs time. A guess.
  */
 #define CLIMB_TOLERANCE	1e-2
 
@@ -47,14 +51,15 @@
 #define POLISH_ITERATIONS	100
 
 /*
- * Maximum number of L-BFGS-B iterations after each new atom. With more
- * iterations, the cost is lower, and the fit takes longer. A guess.
+ * Maximum number of L-BFGS-B iterations of the refinement of all atoms after
+ * each new atom. With more iterations, the cost is lower, and the fit takes
+ * longer. A guess.
  */
 #define JOINT_ITERATIONS	100
 
 /*
- * Factor on f, whose values are below 1, so that the tolerances of L-BFGS-B
- * fit. A guess.
+ * Factor on f_r for L-BFGS-B. Values of f_r are below 1, and L-BFGS-B takes
+ * the relative fall of such values as an absolute one. A guess.
  */
 #define VALUE_SCALE	100.0
 
@@ -89,7 +94,7 @@ fc_evaluate_peak(void *decoding, const double *c, double *gradient)
 	return value;
 }
 
-/* Moves center to a maximum of f_r in the box. */
+/* Moves center to a local maximum of f_r in the box. */
 static void
 climb(fc_decoding *d, double *center)
 {
@@ -123,8 +128,9 @@ find_atom(fc_decoding *d, fc_mixture *mixture)
 }
 
 /*
- * Runs steps 3 to 5 on the atom that find_atom appended. *cost is the cost of
- * the mixture, and is updated unless the step is undone.
+ * Runs steps 3 to 5 after find_atom has appended an atom. improve.trial holds
+ * the mixture before the atom, for undoing the round. Sets *cost to the cost
+ * of the mixture unless the round is undone.
  */
 static void
 take_atom(fc_decoding *d, fc_mixture *mixture, double *cost)

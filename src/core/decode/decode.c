@@ -3,68 +3,73 @@
  *
  * FC_DECODE_AUTO fits a mixture of Gaussian atoms to the moments and solves
  * k-means on it:
- *     1. forward   from sample centroids, if any; modes of the residual's
- *                  field, matching pursuit, joint refinement, until k atoms
- *                                                               pursuit.c
- *     2. improve   add / split / drop exchanges                 pursuit.c
- *     3. grow      up to 2k atoms (k the requested clusters, or the clusters
- *                  the sketch was made for, if more) if the cost is above the
- *                  noise floor J0 = mean_j(1 - |z_j|^2) / rows; final
- *                  refinement with a width per atom; insignificant atoms
- *                  dropped
- *     4. k-means   on points of the density                     density.c
- *     5. with sample rows: on these points and reweighted sample rows
- *                                                               density.c
+ *     1. forward   The mixture begins with the sample centroids, if there are
+ *                  any. Rounds of matching pursuit add modes of the field f_r
+ *                  (internal.h) and refine all atoms, until there are k atoms
+ *                  (pursuit.c).
+ *     2. improve   Atoms are split, added and dropped while the cost falls
+ *                  (pursuit.c).
+ *     3. grow      If the cost is above the noise floor J0 = mean_j(1 -
+ *                  |z_j|^2) / rows, atoms are added, up to two per cluster.
+ *                  Clusters are the requested k, or the number that the sketch
+ *                  was made for if it is larger. The final refinement gives
+ *                  each atom its own width, and insignificant atoms are
+ *                  dropped.
+ *     4. k-means   K-means runs on points that represent the mixture
+ *                  (density.c).
+ *     5. sample    If there are sample rows, k-means runs on these points
+ *                  together with reweighted sample rows (density.c).
  * FC_DECODE_CLOMPR, FC_DECODE_SHIFT and FC_DECODE_DISCRETIZED are the
  * algorithms of the papers: clompr.c, sketch_shift.c.
  *
- * There are more atoms than clusters because a non-Gaussian cluster needs two
- * atoms to fit its moments. Matching the moments does not minimise the SSE;
- * step 4 does.
+ * There may be more atoms than clusters, because a non-Gaussian cluster needs
+ * two atoms to fit its moments. Matching the moments does not minimise the
+ * SSE; step 4 does.
  */
 #include "decode/internal.h"
 
 #include "numerics/assignment.h"
 
 /*
- * Minimum number of starts of auto and clompr in a round. With more starts,
- * more modes are found at a time; halving or doubling the number changes the
- * time by 3 % (bench/decoders.py, bench/tuned.py).
+ * Minimum number of starts of each climb, for decoders auto and clompr. With
+ * more starts, more modes are found at a time; halving or doubling the number
+ * changes the time by 3 % (bench/decoders.py, bench/tuned.py).
  */
 #define AUTO_STARTS	64
 
 /*
- * Number of starts of sketch-and-shift in a round. With more starts, the
- * highest mode is found in more dimensions, in proportional time
+ * Number of starts of each climb, for sketch-and-shift. With more starts, the
+ * highest mode is found in more dimensions, but the time grows in proportion
  * (bench/decoders.py starts).
  */
 #define SHIFT_STARTS	1000
 
 /*
- * Number of starts of auto after a fit whose residual suggests missed
- * clusters. With more starts, modes are found that fewer starts missed, in
- * proportional time (bench/decoders.py).
+ * Number of starts of each climb when auto repeats a fit whose residual
+ * suggests missed clusters. With more starts, more of the missed modes are
+ * found, but the time grows in proportion (bench/decoders.py).
  */
 #define RETRY_STARTS	1000
 
 /*
- * Relative residual above which starts may have missed clusters, if
- * MISSED_RESIDUAL_ROOT_K / sqrt(k) is not smaller. A smaller one repeats good
- * fits (bench/decoders.py).
+ * Relative residual of k atoms above which clusters may have been missed. The
+ * limit is MISSED_RESIDUAL_ROOT_K / sqrt(k) instead if that is smaller. A
+ * smaller limit repeats good fits (bench/decoders.py).
  */
 #define MISSED_RESIDUAL	0.25
 
 /*
- * Relative residual, times sqrt(k), above which starts may have missed
- * clusters, because a missed cluster leaves a residual in proportion to 1 /
- * sqrt(k). A guess.
+ * Relative residual times sqrt(k) above which clusters may have been missed,
+ * because one missed cluster of k leaves a relative residual in proportion to
+ * 1 / sqrt(k). A guess.
  */
 #define MISSED_RESIDUAL_ROOT_K	0.8
 
 /*
- * Default number of rounds of improvement, or atoms that clompr tries, per
- * cluster. The papers use 2 k for CL-OMPR (Keriven et al. 2017, algorithm 1);
- * a larger number lowers the cost, in more time.
+ * Default number of rounds per cluster. A round of auto improves the mixture
+ * once, and a round of the other decoders tries one atom. The papers use 2 k
+ * for CL-OMPR (Keriven et al. 2017, algorithm 1); a larger number lowers the
+ * cost, in more time.
  */
 #define ROUNDS_PER_CLUSTER	2
 
@@ -75,48 +80,49 @@
 #define TOLERANCE	1e-8
 
 /*
- * Step eta of sketch-and-shift with option published, in squared bandwidths,
- * which makes the climb a mean shift. The paper has no number.
+ * Fixed step of a climb with option published, in squared bandwidths. With
+ * this value the climb is a mean shift. The paper gives no number.
  */
 #define PUBLISHED_STEP	1.0
 
 /*
- * Maximum number of atoms of the density per cluster. With more atoms,
- * clusters that are not Gaussian are fitted better, in more time; one saves a
- * fifth of the time (bench/tuned.py).
+ * Maximum number of atoms per cluster. With more atoms, clusters that are not
+ * Gaussian are fitted better, in more time; a maximum of 1 saves a fifth of
+ * the time (bench/tuned.py).
  */
 #define ATOMS_PER_CLUSTER	2
 
 /*
- * Minimum number of informative moments per parameter of the density; an atom
- * has n coordinates and a weight. A smaller number allows more atoms, which
- * fit noise; doubling it saves 15 % of the time (bench/tuned.py).
+ * Minimum number of informative moments (fc_decode_result) per parameter of
+ * the mixture; an atom has n coordinates and a weight. A smaller number
+ * allows more atoms, which fit noise; doubling it saves 15 % of the time
+ * (bench/tuned.py).
  */
 #define MOMENTS_PER_UNKNOWN	1.5
 
 /*
- * Maximum number of rounds that add atoms beyond one per cluster, so that
- * growth ends. A guess.
+ * Maximum number of rounds of improvement after the mixture has grown to more
+ * than k atoms, so that growth ends. A guess.
  */
 #define GROW_ROUNDS	20
 
 /*
- * Maximum number of iterations of the last refinement. Halving or doubling it
- * changes nothing (bench/tuned.py).
+ * Maximum number of iterations of each of the last two refinements. Halving
+ * or doubling it changes nothing (bench/tuned.py).
  */
 #define FINAL_ITERATIONS	200
 
 /*
- * Maximum number of iterations of the last refinement at the noise floor,
- * where more would fit noise. A guess.
+ * Maximum number of iterations of the last refinement if the cost is already
+ * at the noise floor, where more would fit noise. A guess.
  */
 #define CERTIFIED_ITERATIONS	60
 
 /*
- * Options of k-means on the points of the density: margin, relative to the
- * SSE, by which another start must be better, and maximum number of Lloyd
- * steps. SAMPLE_... are the options if there are sample rows, which represent
- * the clusters better. Guesses.
+ * Options of k-means on the points that represent the mixture. ..._MARGIN is
+ * the share of the SSE by which a later start must win, and ..._ITERATIONS
+ * the maximum number of Lloyd steps. SAMPLE_... apply if there are sample
+ * rows, which represent the clusters better. Guesses.
  */
 #define DENSITY_MARGIN	2e-3
 #define DENSITY_ITERATIONS	30
@@ -169,11 +175,16 @@ resolve(const fc_decode_options *given, size_t k, size_t sample_centroids,
 }
 
 /*
- * Numbers in fc_decode_operations, measured. FEATURE is the cost of a sine
- * with its cosine, in multiply-adds. The others are numbers of points whose
- * features a decoder computes; fc_decode_operations multiplies them by n
- * (AUTO_HESSIANS), clusters and starts. If they are too low, a call takes
- * longer than estimated (bench/endless.py).
+ * Measured numbers for fc_decode_operations. FEATURE is the cost of a sine
+ * with its cosine, in multiply-adds. The other numbers count points whose
+ * features a decoder computes:
+ *     AUTO_CLIMBED                     in all
+ *     AUTO_REFINED, CLOMPR_CLIMBED     per cluster
+ *     AUTO_HESSIANS                    per cluster and dimension
+ *     CLOMPR_REFINED                   per squared number of clusters
+ *     SHIFT_CLIMBED, DISCRETIZED       per cluster and start
+ * If the numbers are too low, a call takes longer than estimated
+ * (bench/endless.py).
  */
 #define FEATURE	12.0
 #define AUTO_CLIMBED	5e4
@@ -246,8 +257,8 @@ take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 	d->starts = d->widest;
 
 	/*
-	 * The dictionary has all atoms, and for auto a mode of each start;
-	 * setup.c evaluates all sample centroids in it.
+	 * The dictionary of pursuit.c holds all atoms and, for auto, a mode of
+	 * each start. setup.c evaluates all sample centroids in the same arrays.
 	 */
 	d->dictionary = d->atoms + (decoder == FC_DECODE_AUTO ? d->starts : 0);
 	if (d->dictionary < d->sample_centroids)
@@ -333,11 +344,12 @@ grow(fc_decoding *d, fc_mixture *mixture, double *cost)
 }
 
 /*
- * Steps 1 to 3: fits d->current and d->skeleton; returns the cost of all atoms
- * and stores the cost of k atoms. The first replicate starts with the sample
- * centroids as atoms and does not climb from them: in many dimensions the
- * kernels of well separated clusters merge into one mode between them, where
- * the climbs would end.
+ * Runs steps 1 to 3, which fit d->current and d->skeleton. Returns the cost
+ * of d->current, and sets *cost_of_k to the cost of k atoms.
+ *
+ * The first replicate takes the sample centroids as its first atoms and does
+ * not climb from them. In many dimensions the kernels of well separated
+ * clusters merge into one mode between them, where the climbs would end.
  */
 static double
 fit_density(fc_decoding *d, int replicate, double *cost_of_k)
@@ -374,7 +386,8 @@ fit_density(fc_decoding *d, int replicate, double *cost_of_k)
 
 /*
  * Runs one replicate with its own random stream. Copies the result to d->best
- * and d->best_skeleton if its cost is the smallest so far.
+ * and d->best_skeleton if its cost is below *best_cost. Lowers *best_cost and
+ * *cost_of_k (the lowest cost of k atoms) if this replicate reaches less.
  */
 static void
 try_replicate(fc_decoding *d, fc_decoder decoder, int replicate,
@@ -402,8 +415,8 @@ try_replicate(fc_decoding *d, fc_decoder decoder, int replicate,
 }
 
 /*
- * Returns true if clusters may have been missed. One missed cluster of k equal
- * ones leaves a relative residual of 1 / sqrt(k).
+ * Returns true if clusters may have been missed. A missed cluster leaves a
+ * relative residual of 1 / sqrt(k) if all k clusters have the same weight.
  */
 static bool
 poor_fit(const fc_decoding *d, double cost_of_k)
@@ -416,9 +429,9 @@ poor_fit(const fc_decoding *d, double cost_of_k)
 }
 
 /*
- * Runs all replicates. If the distribution has moved or the fit is poor, runs
- * one more with many more starts, because in a box many bandwidths wide few of
- * 64 starts are on the slope of a mode.
+ * Runs all replicates. If the distribution has moved or the fit is poor,
+ * decoder auto runs one more with many more starts: in a box that is many
+ * bandwidths wide, few of 64 starts are on the slope of a mode.
  */
 static void
 fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k,
@@ -483,8 +496,9 @@ take_atoms(fc_decoding *d)
 }
 
 /*
- * Sets place (k values), the position of each cluster in the result. A cluster
- * that continues a given initial centroid has the index of that centroid.
+ * Sets place[c] to the index of cluster c in the result (k values). A cluster
+ * that continues an initial centroid of the caller gets the index of that
+ * centroid.
  */
 static void
 number_clusters(fc_decoding *d, int32_t *place)

@@ -1,10 +1,12 @@
 /*
  * decode.h - centroids from a sketch alone.
  *
- * A problem is the input of a decoder. It holds the moments z_j, the means of
- * exp(i omega_j . y) over the rows y in reduced coordinates, y = basis' (x -
- * center) / scale / sigma. The frequencies omega_j are drawn for sigma = 1,
- * and every length below is in units of sigma.
+ * A decoder fits a mixture of atoms to the moments of a sketch. An atom is a
+ * point or a Gaussian, with a weight; each cluster takes one atom or more. A
+ * problem is the input of a decoder. It holds the moments z_j, the means of
+ * exp(i omega_j . y) over the rows in reduced coordinates, y = basis (x -
+ * center) / scale / sigma. The frequencies omega_j are in radians per unit of
+ * y, so lengths below are in units of sigma.
  */
 #ifndef FC_DECODE_DECODE_H
 #define FC_DECODE_DECODE_H
@@ -12,8 +14,9 @@
 #include "sketch/layout.h"
 
 /*
- * Maximum number of dimensions of a covariance read off a sketch, which takes
- * one eigenproblem that cannot be interrupted. A guess.
+ * Maximum number of reduced dimensions in which covariances can be decoded.
+ * Each covariance takes an eigenproblem of this size, which cannot be
+ * interrupted. A guess.
  */
 #define FC_MAX_SHAPED	512
 
@@ -21,35 +24,42 @@ typedef struct fc_problem
 {
 	size_t		n;				/* number of reduced dimensions */
 	size_t		m;				/* number of frequencies */
-	const float *omega;			/* frequencies, m x n, in radians */
+	const float *omega;			/* frequencies in radians per unit of y, m x
+								 * n */
 	const double *z_re;			/* real parts of the normalised moments, m
 								 * values */
 	const double *z_im;			/* imaginary parts of the normalised moments,
 								 * m values */
-	const double *lower;		/* lower corner of the box that holds the
+	const double *lower;		/* lower corner of the bounding box of the
 								 * rows, n values; infinite if unknown */
-	const double *upper;		/* upper corner of the box, n values */
+	const double *upper;		/* upper corner of the bounding box, n values;
+								 * infinite if unknown */
 	const double *mean;			/* mean of the rows, n values */
 	const double *stddev;		/* standard deviations of the rows, n values */
 	size_t		clusters;		/* number of clusters that the sketch was made
 								 * for; 0: unknown */
-	double		rows;			/* effective number of rows, W^2 / W2 */
+	double		rows;			/* effective number of rows, (sum of the
+								 * weights)^2 / (sum of the squared weights) */
 	const float *sample;		/* sample rows, sample_rows x n, or NULL */
 	const double *sample_weight;	/* weights of the sample rows, sample_rows
 									 * values, or NULL if all are 1 */
-	size_t		sample_rows;
+	size_t		sample_rows;	/* number of sample rows */
 
 	/*
-	 * centroids of the sample, sample_centroid_count x n, or NULL; they are
-	 * further points to start from
+	 * centroids of the sample, sample_centroid_count x n, or NULL; decoders
+	 * start from them too
 	 */
 	const float *sample_centroids;
-	size_t		sample_centroid_count;
+	size_t		sample_centroid_count;	/* number of sample centroids */
 	const double *initial;		/* centroids to start from, initial_count x n,
 								 * or NULL */
 	size_t		initial_count;	/* number of initial centroids, up to k */
-	double		bandwidth;		/* bandwidth of the kernel of law gaussian, in
-								 * reduced coordinates; 0 means 1 */
+
+	/*
+	 * bandwidth of the Gaussian kernel that frequencies of law gaussian stand
+	 * for, in units of sigma; 0 means 1
+	 */
+	double		bandwidth;
 } fc_problem;
 
 typedef enum fc_decoder
@@ -73,12 +83,13 @@ typedef enum fc_model
 
 typedef enum fc_init
 {
-	FC_INIT_DEFAULT,			/* sample centroids, then sample rows, or
-								 * points of the box */
-	FC_INIT_RANGE,				/* uniform points of the box */
+	FC_INIT_DEFAULT,			/* sample centroids, then sample rows and
+								 * random points; see modes.c */
+	FC_INIT_RANGE,				/* points uniform in the bounding box */
 	FC_INIT_SAMPLE,				/* sample rows */
-	FC_INIT_KMEANSPP			/* sample rows, preferring rows far from the
-								 * present atoms */
+	FC_INIT_KMEANSPP			/* sample rows, drawn in proportion to the
+								 * squared distance to the nearest atom fitted
+								 * so far */
 } fc_init;
 
 typedef struct fc_decode_options
@@ -89,12 +100,16 @@ typedef struct fc_decode_options
 	 * centroids)
 	 */
 	int			starts;
-	int			rounds;			/* maximum number of atoms tried (auto: of
-								 * improvement rounds); 0: 2k */
+
+	/*
+	 * maximum number of rounds; 0: 2k. A round tries one new atom or, with
+	 * auto, one exchange of atoms.
+	 */
+	int			rounds;
 	int			replicates;		/* number of independent runs, default 1; the
 								 * run with the lowest cost is kept */
 	uint64_t	seed;			/* seed of all random numbers; default 0 */
-	/* relative fall of the cost below which a stage stops; 0: default */
+	/* relative fall of the cost below which a stage stops; 0: 1e-8 */
 	double		tolerance;
 	double		step;			/* fixed mean-shift step, in squared
 								 * bandwidths; 0: adaptive */
@@ -120,23 +135,25 @@ typedef struct fc_decode_result
 	double	   *centroids;		/* caller's array for k x n reduced centroids */
 	double	   *weights;		/* caller's array for k weights, which sum to
 								 * 1 */
-	double	   *spreads;		/* caller's array for k standard deviations in
-								 * units of sigma, each the same for all
-								 * dimensions */
+	double	   *spreads;		/* caller's array for the standard deviation
+								 * of each cluster per dimension, k values in
+								 * units of sigma */
 	double	   *covariances;	/* caller's array for k x n x n covariances
 								 * with model gaussian, or NULL */
 
 	/*
-	 * mean_j |z_j - sum_i a_i A_ij|^2 over the k fitted atoms i, where A is
-	 * defined in atoms.c (auto: Gaussian atoms)
+	 * mean_j |z_j - sum_i a_i A_ij|^2, where a_i is the weight of fitted atom
+	 * i and A_ij its moment (atoms.c). There are k atoms, which are Gaussian
+	 * with auto.
 	 */
 	double		cost;
 	double		relative_residual;	/* sqrt(cost / mean_j |z_j|^2) */
-	int			iterations;		/* number of gradient evaluations of the joint
-								 * refinements and shifts */
+	int			iterations;		/* number of gradient evaluations; a
+								 * mean-shift step of all starts counts as
+								 * one */
 	int			atoms;			/* number of atoms of the fitted density */
-	size_t		informative;	/* number of moments above their sampling
-								 * noise */
+	size_t		informative;	/* number of moments that stand out from
+								 * sampling noise: |z_j|^2 > 4 / rows */
 	double		noise;			/* expected cost due to sampling noise alone */
 
 	/*
@@ -172,8 +189,9 @@ fc_status	fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder,
 
 typedef struct fc_problem_inputs
 {
-	double		sigma;			/* decode only the scale of this sigma; 0: the
-								 * decoder's default scales */
+	double		sigma;			/* one of the spec's sigmas, whose moments
+								 * alone are decoded; otherwise, see
+								 * fc_problem_make */
 	const fc_spec *sample;		/* the sketch's spec including its sample
 								 * rows, or NULL */
 	/* centroids to start from in user units, initial_count x dim, or NULL */
@@ -182,11 +200,11 @@ typedef struct fc_problem_inputs
 } fc_problem_inputs;
 
 /*
- * Makes the decoding problem of a folded sketch, which must have rows. If
- * inputs->sigma is one of the spec's sigmas, only its scale is fitted.
- * Otherwise auto and clompr fit all scales together, and the other decoders
- * fit only the first scale. The arrays of the problem belong to the arena, the
- * sketch and the sample.
+ * Makes the decoding problem of a sketch that has rows, none of them pending
+ * (layout.h). If inputs->sigma is one of the spec's sigmas, the problem has
+ * only the moments of this sigma. Otherwise it has the moments of all sigmas
+ * for auto and clompr, and of the first sigma for the other decoders. The
+ * arrays of the problem belong to the arena, the sketch and the sample.
  */
 void		fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder,
 							const fc_problem_inputs *inputs, fc_arena *arena,
@@ -208,7 +226,7 @@ double		fc_problem_deviation(const fc_problem *problem);
  * ---- a decoder's centroids in the user's coordinates: back_project.c ----
  *
  *     centroid    x = center + scale (basis' sigma y + the component of the
- *                 mean outside the basis)
+ *                 mean orthogonal to the basis)
  *     covariance  C = scale basis' sigma^2 R basis scale
  *
  * R is the covariance in reduced coordinates. A centroid takes d * n
@@ -220,8 +238,8 @@ typedef struct fc_back_projection
 	const fc_spec *spec;
 
 	/*
-	 * component of the scaled, centred mean outside the basis, d values;
-	 * unused without a basis
+	 * component of (mean - center) / scale orthogonal to the basis, d values;
+	 * NULL without a basis
 	 */
 	double	   *rest;
 	double	   *basis;			/* the product sigma * basis * scale, n x d,
@@ -230,8 +248,9 @@ typedef struct fc_back_projection
 } fc_back_projection;
 
 /*
- * Prepares the projection. Outliers dominate the mean, so if there are any, no
- * component of the mean is added to centroids.
+ * Prepares back projections; covariances are possible only if `covariances`
+ * is true. Outliers dominate the mean, so if there are any, no component of
+ * the mean is added to centroids.
  */
 void		fc_back_project_prepare(const fc_sketch_view *sketch, bool outliers,
 									bool covariances, fc_arena *arena,

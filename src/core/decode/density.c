@@ -1,13 +1,14 @@
 /*
- * density.c - k-means on points that represent the fitted density.
+ * density.c - k-means on points that represent the fitted mixture.
  *
- * The centroids that minimise the SSE are not the atoms of the mixture but the
- * k-means solution of its density. The density is therefore represented by
- * antithetic pairs of normal points around each atom, c + tau e and c - tau e,
- * scaled so that their mean and variance equal the mean and variance of the
- * atom. The weight alpha_i of an atom is divided equally among its points.
- * Weighted k-means runs on all points; the k-atom solution is one of its
- * starts.
+ * The centroids that minimise the SSE are not the centers of the atoms but
+ * the k-means solution of the density of the mixture. The density is
+ * therefore represented by points around each atom. The points are antithetic
+ * pairs c + tau e and c - tau e, where c is the center of the atom and e a
+ * normal vector. tau scales them so that their mean and variance equal the
+ * mean and variance of the atom. The weight alpha_i of an atom is divided
+ * equally among its points. Weighted k-means runs on all points; the centers
+ * of the k-atom mixture (skeleton) are one of its starts.
  *
  * Cost: points x k x n per Lloyd step.
  */
@@ -19,58 +20,65 @@
 #include "numerics/rows.h"
 
 /*
- * Number of points that represent the fitted density. Fewer points are faster,
- * and their k-means gives a higher SSE (bench/tuned.py).
+ * Number of points that represent the mixture. With fewer points, k-means is
+ * faster, and its SSE is higher (bench/tuned.py).
  */
 #define DENSITY_POINTS	3000
 
 /*
- * Maximum number of sample rows that the sketch reweights. With more rows, the
- * SSE is lower; time and memory grow with the square of the number. A guess.
+ * Maximum number of sample rows that are reweighted to match the sketch. With
+ * more rows, the SSE is lower; time and memory grow with the square of the
+ * number. A guess.
  */
 #define SAMPLE_ROWS	((size_t) 1000)
 
-/* Minimum number of point pairs per atom with a width. A guess. */
+/*
+ * Minimum number of pairs of points that represent an atom of positive
+ * variance. A guess.
+ */
 #define MIN_PAIRS	4
 
 /*
- * Number of starts of k-means on the points. More starts rarely lower the SSE,
- * in proportional time. A guess.
+ * Number of starts of k-means on the points. More starts rarely lower the
+ * SSE, but the time grows in proportion. A guess.
  */
 #define KMEANS_STARTS	12
 
-/* Relative fall of the SSE that ends Lloyd's steps. A guess. */
+/* Relative fall of the SSE below which Lloyd's steps end. A guess. */
 #define KMEANS_TOLERANCE	1e-4
 
 /*
- * Penalty of a sample row's squared weight, times the number of rows. A larger
- * one keeps the weights nearer to 0 and the moments farther from the sketch.
- * Halving or doubling it changes nothing (bench/tuned.py).
+ * Factor lambda of the penalty on the squared weights of sample rows, in the
+ * problem below. A larger one keeps the weights nearer to 0 and the moments
+ * farther from the sketch. Halving or doubling it changes nothing
+ * (bench/tuned.py).
  */
 #define ROW_PENALTY	1e-4
 
 /*
- * Penalty of an atom's squared weight, which only keeps the system regular. A
- * guess.
+ * Factor of the penalty on the squared weights of atoms, which only keeps the
+ * system regular. A guess.
  */
 #define ATOM_PENALTY	1e-9
 
 /*
- * Maximum number of sample rows if the atoms leave only noise and the table
- * has MIN_TABLE_RATIO times SAMPLE_ROWS rows. A smaller number is faster. A
- * guess.
+ * Maximum number of sample rows that are reweighted if two conditions hold:
+ * the cost of the atoms is at the noise floor, and the table has more than
+ * MIN_TABLE_RATIO * SAMPLE_ROWS rows. A smaller number is faster. A guess.
  */
 #define CERTIFIED_ROWS	((size_t) 256)
 
 /*
- * Minimum ratio of the table's rows to SAMPLE_ROWS for CERTIFIED_ROWS. A
- * larger one keeps more sample rows in larger tables, in more time. A guess.
+ * Ratio of the table's rows to SAMPLE_ROWS above which CERTIFIED_ROWS may
+ * apply. A larger one uses SAMPLE_ROWS rows for larger tables too, in more
+ * time. A guess.
  */
 #define MIN_TABLE_RATIO	20.0
 
 /*
- * Distance to the nearest atom, in root mean square deviations, beyond which a
- * sample row is an outlier and left out. A guess.
+ * Distance to the nearest atom beyond which a sample row is an outlier and
+ * left out, in root mean square distances sqrt(n variance) of the atom. A
+ * guess.
  */
 #define FARTHEST_DEVIATIONS	20.0
 
@@ -102,8 +110,8 @@ fc_density_take(fc_decoding *d, fc_arena *arena)
 }
 
 /*
- * Draws pairs of antithetic points for one atom, and stores them in points.x
- * from row `first` on.
+ * Draws `pairs` antithetic pairs of points for one atom. Stores them in
+ * points.x from row `first` on: one point of each pair, then the others.
  */
 static void
 draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs,
@@ -188,8 +196,9 @@ measure_spreads(fc_decoding *d, size_t count)
 }
 
 /*
- * Runs weighted k-means on the first `count` points. Stores centroids, shares
- * and spreads in d->points.
+ * Runs weighted k-means on the first `count` points. `initial` is the k x n
+ * centroids of one of the starts, or NULL. Stores centroids, shares and
+ * spreads in d->points.
  */
 void
 fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
@@ -214,24 +223,25 @@ fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
 }
 
 /*
- * A sample of rows, reweighted until it matches the sketch.
+ * Sample rows are reweighted so that they match the sketch.
  *
  *     min over p >= 0 of  mean_j | z_j - sum_i p_i A_ij |^2
  *                         + lambda R sum_rows (p_i / w_i)^2
  *
- * i runs over the atoms of the fitted density (with penalty ATOM_PENALTY) and
- * R sample rows of multiplicity w_i (mean 1). This is a non-negative ridge
- * regression. The rows show the shapes of the clusters; the sketch shows the
- * weights of the clusters in the whole table. k-means then works on a sample
- * calibrated to the whole table.
+ * i runs over the atoms of the mixture (with penalty ATOM_PENALTY) and over R
+ * sample rows of multiplicity w_i (mean 1). A_ij are the moments of atom or
+ * row i (atoms.c). This is a non-negative ridge regression. The rows show the
+ * shapes of the clusters; the sketch shows the weights of the clusters in the
+ * whole table. k-means then works on a sample calibrated to the whole table.
  *
  * Rows farther than FARTHEST_DEVIATIONS deviations from every atom are left
  * out. No other row is near such a row, so its weight would be the value of
- * the field f_r at the row, which is noise of size sqrt(J0 / (2 m)). With
- * these weights and their large squared distances, a handful of outliers would
- * attract centroids. Heavy tails reach 10 to 20 deviations and must be kept,
- * because they contribute to the SSE. With 1 % of the rows at 50 times the
- * spread, limits of 12 to 20 deviations work equally well, and 40 does not.
+ * the field f_r at the row, which is only noise of size sqrt(J0 / (2 m)).
+ * Even with weights of this size, a handful of outliers would attract
+ * centroids, because their squared distances are large. Heavy tails reach 10
+ * to 20 deviations and must be kept, because they contribute to the SSE. With
+ * 1 % of the rows at 50 times the spread, limits of 12 to 20 deviations work
+ * equally well, and 40 does not.
  *
  * Cost: R^2 m for the Gram matrix, and a few Cholesky factorisations for the
  * columns of positive weight. Survey statistics calls this calibration:
@@ -260,9 +270,9 @@ within_reach(const fc_decoding *d, const fc_mixture *mixture, const double *row)
 }
 
 /*
- * Chooses up to `limit` sample rows at random, and sets up the columns of the
- * least-squares problem: first the atoms, then these rows. Returns the number
- * of columns.
+ * Chooses up to `limit` random sample rows within reach of an atom. Sets up
+ * the columns of the least-squares problem: first the atoms, then the chosen
+ * rows. Returns the number of columns.
  */
 static size_t
 lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
@@ -300,10 +310,11 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 }
 
 /*
- * Fills d->points with the points of the atoms at their new weights, then with
- * the sample rows of positive weight. Returns the number of points, or 0 if
- * all weights are 0. `certified` means that the cost of the mixture is already
- * at the noise floor, so that few sample rows suffice.
+ * Fits the weights of the atoms and of sample rows to the sketch. Fills
+ * d->points with points that represent the atoms at their new weights, then
+ * with the sample rows of positive weight. Returns the number of points, or 0
+ * if all weights are 0. `certified` means that the cost of the mixture is
+ * already at the noise floor, so that few sample rows suffice.
  */
 size_t
 fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified)

@@ -8,8 +8,20 @@
  * the refinement are of order 1. The moments are rotated to the same origin.
  * Frequencies are in half-turns (radians divided by pi).
  *
- * Memory: the fc_*_take function of a stage allocates the scratch space of the
- * stage, once.
+ * The files of the decoder share these terms:
+ *     residual r   the moments z minus the moments of the mixture
+ *     field f_r    f_r(c) = mean_j Re( conj(r_j) exp(i omega_j . c) ), the
+ *                  density at the point c that the mixture does not explain.
+ *                  Each term is damped by exp(-v |omega_j|^2 / 2) if atoms
+ *                  have variance v. A mode of f_r is a place for a new atom.
+ *     field f_z    the same with the moments z in place of r
+ *     start        a point from which f_r is climbed to a mode
+ *     features     cosines and sines of omega_j . c for a center c, damped if
+ *                  the atom has a variance
+ *     box          the box that contains the centers of all atoms (setup.c)
+ *
+ * Memory: the fc_*_take function of a stage allocates the scratch space of
+ * the stage, once.
  */
 #ifndef FC_DECODE_INTERNAL_H
 #define FC_DECODE_INTERNAL_H
@@ -18,8 +30,8 @@
 #include "decode/decode.h"
 
 /*
- * Number of frequencies processed in one pass, few enough to keep their
- * features in the cache. A guess.
+ * Number of frequencies processed in one pass, few enough to keep the
+ * features of the atoms in the cache. A guess.
  */
 #define FC_FREQUENCY_BLOCK	((size_t) 256)
 
@@ -27,8 +39,9 @@
 #define FC_PI	3.14159265358979323846
 
 /*
- * Maximum number of iterations of an intermediate joint refinement. More
- * iterations would lower a cost that later stages change. A guess.
+ * Maximum number of L-BFGS-B iterations of a refinement of all atoms between
+ * two stages. More iterations would lower a cost that later stages change. A
+ * guess.
  */
 #define FC_MID_ITERATIONS	100
 
@@ -42,7 +55,7 @@ typedef struct fc_minimizer
 	double	   *upper;
 	int		   *bound_kind;		/* 1: lower bound only; 2: both bounds */
 	double	   *wa;				/* work space of L-BFGS-B */
-	int		   *iwa;
+	int		   *iwa;			/* integer work space of L-BFGS-B */
 } fc_minimizer;
 
 /* Returns the value at x and stores the gradient at x in `gradient`. */
@@ -67,32 +80,33 @@ typedef struct fc_mixture
 	size_t		count;
 	double	   *center;			/* count x n coordinates */
 	double	   *weight;
-	double	   *variance;		/* variance per dimension */
+	double	   *variance;		/* variance per dimension; 0: a point atom */
 } fc_mixture;
 
 typedef struct fc_shift_work
 {
-	float	   *re;				/* real coefficients of the field that is
-								 * climbed, m values */
-	float	   *im;
-	float	   *center;			/* active points, packed, starts x n */
-	float	   *gradient;		/* gradients of the active points, packed,
-								 * starts x n */
-	float	   *direction;		/* gradient divided by height, at the best
-								 * point of each start, starts x n */
+	float	   *re;				/* real coefficients of the field f_r, m
+								 * values */
+	float	   *im;				/* imaginary coefficients of f_r */
+	float	   *center;			/* present points of the active starts, which
+								 * still move; packed, starts x n */
+	float	   *gradient;		/* gradients of f_r at the points in `center`,
+								 * packed, starts x n */
+	float	   *direction;		/* gradient of f_r divided by |f_r|, at the
+								 * best point of each start, starts x n */
 	float	   *best;			/* best point of each start, starts x n */
-	float	   *value;			/* heights of the active points, packed,
+	float	   *value;			/* values of f_r at the points in `center`,
 								 * `starts` values */
-	float	   *best_value;
-	float	   *step;
-	size_t	   *active;
-	float	   *cosine;			/* features of the active points, starts x
-								 * FC_FREQUENCY_BLOCK */
+	float	   *best_value;		/* value of f_r at the best points */
+	float	   *step;			/* step factor of each start */
+	size_t	   *active;			/* indices of the active starts */
+	float	   *cosine;			/* features of the points in `center`, starts
+								 * x FC_FREQUENCY_BLOCK */
 	float	   *sine;
-	double	   *envelope;		/* envelope of the field, m values */
-	double	   *modes;			/* distinct modes in descending order of
-								 * height, starts x n */
-	size_t	   *order;
+	double	   *envelope;		/* damping of each term of f_r, m values */
+	double	   *modes;			/* distinct modes in descending order of f_r,
+								 * starts x n */
+	size_t	   *order;			/* starts in descending order of f_r */
 } fc_shift_work;
 
 typedef struct fc_refine_work
@@ -101,9 +115,10 @@ typedef struct fc_refine_work
 								 * variances, each divided by its scale */
 	double	   *scale;
 	double	   *point;			/* variables in natural units, x times scale */
-	double	   *gradient;		/* gradient at point; has room for one
-								 * variance per atom in every mode */
-	double	   *cosine;			/* features, atoms x FC_FREQUENCY_BLOCK */
+	double	   *gradient;		/* gradient at `point`, atoms x (n + 2) values
+								 * in every width mode */
+	double	   *cosine;			/* features of the atoms, atoms x
+								 * FC_FREQUENCY_BLOCK */
 	double	   *sine;
 	double	   *block;			/* work space, REFINE_VECTORS x
 								 * FC_FREQUENCY_BLOCK */
@@ -111,12 +126,12 @@ typedef struct fc_refine_work
 
 typedef struct fc_select_work
 {
-	double	   *center;			/* dictionary: the atoms, then the modes; size
-								 * x n */
+	double	   *center;			/* centers of the dictionary, which is the
+								 * atoms, then the modes; size x n */
 	double	   *variance;
 	double	   *gram;			/* Gram matrix of the dictionary, size^2 */
-	double	   *rhs;			/* correlations with the moments, one per
-								 * entry */
+	double	   *rhs;			/* correlations of the entries with the
+								 * moments */
 	double	   *sub_gram;		/* Gram matrix of the chosen entries, up to
 								 * atoms^2 */
 	double	   *sub_rhs;		/* correlations of the chosen entries */
@@ -130,19 +145,21 @@ typedef struct fc_select_work
 
 typedef struct fc_improve_work
 {
-	fc_mixture	trial;
+	fc_mixture	trial;			/* mixture after a tried move */
 	double	   *gram;			/* Gram matrix of the mixture, atoms^2 */
-	double	   *rhs;			/* correlations with the moments, one per atom */
+	double	   *rhs;			/* correlations of the atoms with the
+								 * moments */
 	double	   *factor;			/* Cholesky factor, atoms^2 */
 	double	   *inverse;		/* inverse of the Gram matrix, atoms^2 */
-	double	   *importance;		/* rise of the cost without the atom, one per
-								 * atom */
+	double	   *importance;		/* rise of the cost if the atom is removed,
+								 * one per atom */
 	double	   *direction;		/* directions of splits, atoms x n */
-	double	   *gain;			/* predicted gains of splits, one per atom */
-	double	   *hessian;		/* Hessians of the field at the atoms, atoms x
-								 * n x n */
-	double	   *scaled;			/* frequencies omega_j times terms of the
-								 * field, FC_FREQUENCY_BLOCK x n */
+	double	   *gain;			/* predicted falls of the cost by splits, one
+								 * per atom */
+	double	   *hessian;		/* Hessians of f_r at the atoms, atoms x n x
+								 * n */
+	double	   *scaled;			/* frequencies, each times its term of f_r at
+								 * a point, FC_FREQUENCY_BLOCK x n */
 	double	   *eigen_work;
 	int		   *eigen_iwork;
 	double	   *eigenvalues;	/* n eigenvalues */
@@ -151,9 +168,10 @@ typedef struct fc_improve_work
 typedef struct fc_points_work
 {
 	size_t		capacity;
-	float	   *x;				/* points, capacity x n */
+	float	   *x;				/* points on which k-means runs, capacity x
+								 * n */
 	double	   *weight;
-	int32_t    *labels;
+	int32_t    *labels;			/* cluster of each point */
 	double	   *centroids;		/* k x n coordinates */
 	double	   *shares;			/* weights of the clusters, k values */
 	double	   *spreads;		/* standard deviations of the clusters, k
@@ -164,10 +182,16 @@ typedef struct fc_reweight_work
 {
 	size_t		capacity;		/* maximum number of sample rows used */
 	size_t	   *row;			/* indices of the chosen sample rows */
-	double	   *center;			/* centers of atoms, then rows; (rows + atoms)
-								 * x n */
-	double	   *variance;		/* variance of each column, 0 for rows */
-	double	   *penalty;
+
+	/*
+	 * centers of the columns of a least-squares problem: the atoms, then the
+	 * chosen rows; (rows + atoms) x n
+	 */
+	double	   *center;
+	double	   *variance;		/* variance of each column, 0 for sample
+								 * rows */
+	double	   *penalty;		/* penalty on the squared weight of each
+								 * column */
 	double	   *rhs;
 	double	   *weight;
 	double	   *gram;			/* Gram matrix of the columns, (rows +
@@ -193,14 +217,14 @@ typedef struct fc_decoding
 	size_t		sample_centroids;
 	bool		uniform_starts; /* true: random starts are uniform in the box;
 								 * false: normal */
-	bool		discretized;	/* true: the highest start is used, without
-								 * climbing */
+	bool		discretized;	/* true: the start with the highest f_r is
+								 * used, without climbing */
 	size_t		dictionary;		/* capacity of the dictionary of
 								 * fc_select_work, in entries */
 
 	/*
-	 * number of given initial centroids, which come first among the sample
-	 * centroids
+	 * number of the caller's initial centroids, which come first among the
+	 * sample centroids
 	 */
 	size_t		initial;
 	fc_arena   *arena;
@@ -208,8 +232,8 @@ typedef struct fc_decoding
 	double		unit;			/* bandwidth h in sigmas */
 	double		floor;			/* expected cost due to sampling noise alone */
 	double		energy;			/* mean_j |z_j|^2 */
-	size_t		informative;	/* number of moments above their noise */
-	int			evaluations;
+	size_t		informative;	/* number of moments with |z_j|^2 > 4 / rows */
+	int			evaluations;	/* number of gradient evaluations so far */
 
 	double	   *omega;			/* frequencies in half-turns per unit of u, m
 								 * x n */
@@ -219,7 +243,7 @@ typedef struct fc_decoding
 	double	   *z_im;
 	double	   *r_re;			/* residual of the current mixture, m values */
 	double	   *r_im;
-	double	   *lower;			/* lower corner of the box in u, n values */
+	double	   *lower;			/* lower corner of the box, n values */
 	double	   *upper;
 	double	   *middle;			/* mean of the normally distributed starts, n
 								 * values; stddev is their standard deviation */
@@ -243,10 +267,11 @@ typedef struct fc_decoding
 	double	   *covariance;		/* model gaussian: covariances, atoms x n x n;
 								 * else NULL */
 	double	   *best_covariance;
-	fc_mixture	current;
+	fc_mixture	current;		/* mixture that is being fitted */
 	fc_mixture	best;			/* best mixture of all replicates */
-	fc_mixture	skeleton;		/* mixture of the first k atoms */
-	fc_mixture	best_skeleton;
+	fc_mixture	skeleton;		/* mixture of k atoms, whose centers are one
+								 * start of the final k-means */
+	fc_mixture	best_skeleton;	/* skeleton of the best replicate */
 	fc_shift_work shift;
 	fc_refine_work refine;
 	fc_select_work select;
@@ -276,8 +301,8 @@ fc_clip(double x, double lower, double upper)
 }
 
 /*
- * Fills the arrays of *d, which must be allocated, from d->problem; defined in
- * setup.c.
+ * Converts d->problem to the decoder's coordinates and fills the arrays of
+ * *d, which must be allocated; defined in setup.c.
  */
 void		fc_set_up(fc_decoding *d);
 
@@ -301,10 +326,10 @@ double		fc_mixture_variance(const fc_mixture *mixture);
 size_t		fc_lightest(const fc_mixture *mixture);
 
 /*
- * Sine and cosine take angles in half-turns: h stands for the angle pi h, so
- * frequencies scaled by 1/pi once need no range reduction other than rounding.
+ * Computes cosine[i] = cos(pi h_i) and sine[i] = sin(pi h_i). The angles h_i,
+ * in half-turns, are passed in `cosine`. In half-turns, range reduction is
+ * only a rounding.
  *
- * cosine[i] = cos(pi h_i), sine[i] = sin(pi h_i), where h is passed in cosine.
  * |h| <= 2^21 (float), 2^50 (double); beyond that the results are finite but
  * meaningless. Absolute error: 2e-7 (float), 1e-15 (double).
  */
@@ -332,8 +357,9 @@ typedef enum fc_width_mode
 /* modes.c */
 
 /*
- * Returns the index of the sample row at position `index` of a random order,
- * which is drawn in d->permutation step by step.
+ * Returns the index of the sample row at position `index` of a random order.
+ * Each call swaps one element of d->permutation into this position, so the
+ * caller sets d->permutation to 0, 1, ... and uses ascending positions.
  */
 size_t		fc_draw_row(fc_decoding *d, size_t index);
 void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
@@ -342,8 +368,8 @@ void		fc_shift_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit);
 
 /*
- * Climbs the residual's field f_r (see modes.c) from the points in d->start.
- * Returns the index of the start that reaches the greatest height.
+ * Climbs f_r from the points in d->start. Returns the index of the start that
+ * reaches the greatest value.
  */
 size_t		fc_highest_start(fc_decoding *d, int iterations, double tolerance);
 
@@ -355,7 +381,10 @@ double		fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count,
 double		fc_refine(fc_decoding *d, fc_width_mode mode, int iterations,
 					  fc_mixture *mixture);
 
-/* Moves the mixture, of point atoms, to a local minimum. Returns the cost. */
+/*
+ * Moves a mixture of point atoms to a local minimum of the cost, and returns
+ * this minimum.
+ */
 double		fc_converge(fc_decoding *d, fc_mixture *mixture);
 
 /*
@@ -390,8 +419,8 @@ void		fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
 double		fc_clompr(fc_decoding *d, fc_mixture *mixture);
 
 /*
- * Computes -100 f_r and its gradient at c; an fc_objective. f_r(c) = mean_j
- * Re(r_j exp(-i omega_j . c)), with r in d->r_re, d->r_im.
+ * Returns -100 f_r(c) and stores its gradient (n values); an fc_objective.
+ * `decoding` is an fc_decoding, with r in r_re and r_im.
  */
 double		fc_evaluate_peak(void *decoding, const double *c, double *gradient);
 

@@ -1,18 +1,23 @@
 /*
- * modes.c - points to climb from, and the climbs to modes.
+ * modes.c - draws starts, and climbs from them to modes of the field f_r
+ * (internal.h).
  *
- *     range      uniform in the box
- *     sample     sample rows, without repetition until all were drawn
- *     kmeans++   sample rows drawn with probability w_i min_j |x_i - c_j|^2,
- *                c_j the present atoms
- *     default    sample centroids if all of them fit, then sample rows. Every
- *                fourth start, or every start without sample rows, is random,
- *                because rows may have moved since the sample was taken:
- *                uniform in the box (discretized, or sketch-and-shift without
- *                polish), or normal with the rows' mean and deviation
+ * Starts for each value of option init:
+ *     range      Uniform points in the box.
+ *     sample     Sample rows, without repetition until all were drawn.
+ *     kmeans++   Sample rows, drawn with probability in proportion to w_i
+ *                min_j |x_i - c_j|^2, where w_i is the weight of row x_i and
+ *                c_j are the present atoms.
+ *     default    First the sample centroids, if there are fewer of them than
+ *                starts. Then sample rows, and random points in every fourth
+ *                place, because rows may have moved since the sample was
+ *                taken. Without sample rows, random points only. Random points
+ *                are uniform in the box for discretized, and for
+ *                sketch-and-shift without polish. Otherwise they are normal,
+ *                with the mean and deviation of the rows.
  *
- * Keriven, Tremblay, Traonmilin, Gribonval 2017 (compressive K-means), section
- * 3.2 (range, sample, kmeans++).
+ * Keriven, Tremblay, Traonmilin, Gribonval 2017 (compressive K-means),
+ * section 3.2 (range, sample, kmeans++).
  */
 #include "decode/internal.h"
 
@@ -20,16 +25,17 @@
 #include "numerics/dense.h"
 
 /*
- * Period of random starts; the starts between are rows of the sample, which
- * are nearer to modes, but miss clusters that the sample lacks. A guess.
+ * Period of random starts with init default: start i is random if i is a
+ * multiple of it. The other starts are sample rows, which are nearer to
+ * modes, but miss clusters that the sample lacks. A guess.
  */
 #define RANDOM_START_PERIOD	4
 
 /*
- * Step length of a climb, in plain mean-shift steps: factor after a success
- * (STEP_GROWTH), maximum (MAX_STEP), and factor after a failure (STEP_SHRINK),
- * which is also the minimum. Faster growth needs fewer steps, but overshoots
- * more often. Guesses.
+ * Step factor of a climb; 1 is a plain mean-shift step. A step that lowers
+ * f_r multiplies the factor by STEP_SHRINK, which is also its minimum. Any
+ * other step multiplies it by STEP_GROWTH, up to MAX_STEP. Faster growth
+ * needs fewer steps, but overshoots more often. Guesses.
  */
 #define STEP_GROWTH	1.6f
 #define MAX_STEP	16.0f
@@ -42,15 +48,15 @@
 #define MODE_ITERATIONS	30
 
 /*
- * Length of a step that ends a climb, in units of sqrt(eta). A refinement
- * follows, so a smaller one costs time. A guess.
+ * Length of a step below which a climb ends, in bandwidths sqrt(eta) (see
+ * below). A refinement follows, so a smaller one costs time. A guess.
  */
 #define MODE_TOLERANCE	1e-2
 
 /*
- * Distance below which two modes are one, in units of sqrt(eta). A larger one
- * merges modes of close clusters, a smaller one leaves atoms that coincide. A
- * guess.
+ * Distance below which two modes count as one, in bandwidths sqrt(eta). A
+ * larger one merges modes of close clusters, a smaller one leaves atoms that
+ * coincide. A guess.
  */
 #define MODE_RADIUS	0.5
 
@@ -67,8 +73,9 @@ fc_draw_row(fc_decoding *d, size_t index)
 }
 
 /*
- * Sets row_distance[i] to w_i min_j |x_i - c_j|^2, or to w_i if there are no
- * atoms. Returns the sum.
+ * Sets row_distance[i] to w_i min_j |x_i - c_j|^2 for sample row x_i of
+ * weight w_i and the atoms c_j, or to w_i if there are no atoms. Returns the
+ * sum.
  */
 static double
 measure_rows(fc_decoding *d, const fc_mixture *chosen)
@@ -149,19 +156,20 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
 /* ---- climbs to modes ---- */
 
 /*
- * Batched mean shift finds the modes of f_r, the inner product of the residual
- * r with the moments of an atom of variance v at c.
+ * Batched mean shift finds the modes of f_r, the inner product of the
+ * residual r with the moments of an atom of variance v at c.
  *
  *     f_r(c)  = mean_j e_j Re( conj(r_j) exp(i omega_j . c) ),
  *               e_j = exp(-v |omega_j|^2 / 2)
  *     c      <- clip( c + g eta grad f_r(c) / |f_r(c)| ),
  *               eta = n sum e_j / sum e_j |omega_j|^2
  *
+ * eta is the squared bandwidth of f_r, and clip moves a point into the box.
  * All starts climb together: an iteration is two GEMMs and one sincos per
- * block of frequencies. They are computed in float, which suffices because the
- * modes are later refined in double. A start's step factor g grows 1.6 times
- * on success and shrinks four times on failure; starts that no longer move are
- * removed from the batch.
+ * block of frequencies. They are computed in float, which suffices because
+ * the modes are later refined in double. The step factor g of a start grows
+ * 1.6 times on success and shrinks four times on failure. Starts that no
+ * longer move are removed from the batch.
  *
  * Cost: starts x m x n per step. Belhadji, Gribonval 2022 (sketch and shift),
  * section 4.
@@ -192,8 +200,8 @@ fc_shift_take(fc_decoding *d, fc_arena *arena)
 }
 
 /*
- * Returns eta of the field for atoms of the given variance. Stores the factors
- * e in shift.envelope.
+ * Returns eta, the squared bandwidth of f_r for atoms of the given variance.
+ * Stores the factors e_j in shift.envelope (m values).
  */
 static double
 bandwidth(fc_decoding *d, double variance)
@@ -219,8 +227,8 @@ bandwidth(fc_decoding *d, double variance)
 }
 
 /*
- * Computes shift.value = f_r and shift.gradient = grad f_r at the first
- * `count` packed centers.
+ * Computes f_r and its gradient at the first `count` points of shift.center.
+ * Stores them in shift.value and shift.gradient.
  */
 static void
 evaluate_field(fc_decoding *d, size_t count)
@@ -267,10 +275,10 @@ evaluate_field(fc_decoding *d, size_t count)
 }
 
 /*
- * Accepts or rejects the point just evaluated, which is packed point i and
- * belongs to start `start`, and proposes the next point. Returns the distance
- * of the next point from the best one, divided by the square root of the step
- * factor if that factor is above 1.
+ * Accepts or rejects point i of shift.center, which evaluate_field has just
+ * evaluated for start `start`, and replaces it by the next point. Returns the
+ * distance of the next point from the best one. If the step factor is above
+ * 1, the distance is divided by its square root.
  */
 static double
 advance(fc_decoding *d, size_t i, size_t start, double eta)
@@ -308,9 +316,10 @@ advance(fc_decoding *d, size_t i, size_t start, double eta)
 }
 
 /*
- * Climbs f_r, with r in d->r_re and d->r_im, from all starts, which are passed
- * in `center` (starts x n). Replaces each start by its highest point, and
- * stores the height of this point in `value`.
+ * Climbs f_r, with r in d->r_re and d->r_im, from all starts, which are
+ * passed in `center` (starts x n). Replaces each start by its highest point,
+ * and stores f_r at this point in `value`. A climb ends when a step is at
+ * most `tolerance` bandwidths long.
  */
 static void
 mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
@@ -355,8 +364,8 @@ mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 }
 
 /*
- * Sorts the starts into `order` by descending value, ties by index. Insertion
- * sort suffices, because starts are few.
+ * Sets shift.order to the starts by descending value, ties by index.
+ * Insertion sort suffices, because starts are few.
  */
 static void
 sort_starts(fc_decoding *d, const double *value)
@@ -374,8 +383,9 @@ sort_starts(fc_decoding *d, const double *value)
 }
 
 /*
- * Finds up to `limit` distinct modes of positive height of the residual's
- * field. Stores them in shift.modes, highest first, and returns their number.
+ * Finds up to `limit` distinct modes at which f_r is positive, for the
+ * residual in d->r_re and d->r_im. Stores them in shift.modes, highest first,
+ * and returns their number.
  */
 size_t
 fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit)

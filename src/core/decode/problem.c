@@ -16,8 +16,8 @@ fc_scale_of_sigma(const fc_spec *spec, double sigma)
 }
 
 /*
- * Replaces the frequencies of the first scale by the frequencies of `count`
- * consecutive scales, starting with scale `first`.
+ * Replaces the frequencies of the first sigma, which are in omega, by the
+ * frequencies of `count` consecutive sigmas from number `first` on.
  */
 static void
 scale_frequencies(const fc_spec *spec, uint32_t first, uint32_t count,
@@ -37,8 +37,8 @@ scale_frequencies(const fc_spec *spec, uint32_t first, uint32_t count,
 }
 
 /*
- * Sets the frequencies and the moments of `count` scales, starting with scale
- * `first`.
+ * Sets the frequencies and moments of the problem, for `count` consecutive
+ * sigmas of the spec from number `first` on.
  */
 static void
 set_moments(const fc_sketch_view *sketch, uint32_t first, uint32_t count,
@@ -65,7 +65,7 @@ set_moments(const fc_sketch_view *sketch, uint32_t first, uint32_t count,
 
 /*
  * Sets the mean, standard deviation and bounding box of the rows in reduced
- * coordinates.
+ * coordinates, and their effective number.
  */
 static void
 set_statistics(const fc_sketch_view *sketch, fc_arena *arena,
@@ -76,8 +76,8 @@ set_statistics(const fc_sketch_view *sketch, fc_arena *arena,
 	const double *center = fc_spec_center(spec);
 	size_t		n = spec->reduced;
 	size_t		first = sketch->tracked - n;	/* index of the first reduced
-												 * dimension; projected
-												 * dimensions come last */
+												 * dimension among the tracked
+												 * ones */
 	bool		reduced = first > 0;
 	double	   *mean = FC_TAKE(arena, n, double);
 	double	   *stddev = FC_TAKE(arena, n, double);
@@ -106,7 +106,10 @@ set_statistics(const fc_sketch_view *sketch, fc_arena *arena,
 		fc_sketch_total_weight(sketch) / fc_sketch_weight2(sketch);
 }
 
-/* Sets the centroids to start from, projected onto the basis. */
+/*
+ * Sets the initial centroids, converted from user units to reduced
+ * coordinates.
+ */
 static void
 set_initial(const fc_spec *spec, const fc_problem_inputs *inputs, fc_arena *arena,
 			fc_problem *problem)

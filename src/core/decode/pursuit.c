@@ -1,18 +1,21 @@
 /*
- * pursuit.c - the forward stage: adds several atoms per round from the
- * residual.
+ * pursuit.c - the stages that add atoms (forward) and exchange them
+ * (improve).
  *
- *     dictionary D = current atoms + distinct modes of the residual's field
- *     repeat: take argmax_i (b - G alpha)_i / sqrt(G_ii)
+ * The forward stage adds several atoms per round:
+ *
+ *     dictionary D = current atoms + distinct modes of the field f_r
+ *     repeat: take argmax_i (b - G alpha)_i / sqrt(G_ii), the score of i,
  *             outside the chosen set S;
  *             alpha_S = argmin over alpha >= 0 of the cost (NNLS on G_SS)
  *     until |S| = limit or the score falls below 0.2 of the first
  *     then all atoms are refined together.
  *
- * Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993) on the
- * Gram matrix of the dictionary: after one pass over the frequencies a step
- * costs |D| * |S|. One round usually finds every well separated cluster, where
- * CL-OMPR would spend a mean shift and a refinement on each.
+ * G is the Gram matrix of the dictionary, and b are its correlations with the
+ * moments (atoms.c). This is orthogonal matching pursuit (Pati, Rezaiifar,
+ * Krishnaprasad 1993) on the Gram matrix: after one pass over the frequencies
+ * a step costs |D| * |S|. One round usually finds every well separated
+ * cluster, where CL-OMPR would spend a mean shift and a refinement on each.
  */
 #include "decode/internal.h"
 
@@ -20,8 +23,9 @@
 #include "numerics/dense.h"
 
 /*
- * Share of the first score below which a pursuit adds no more atoms. A smaller
- * one adds more atoms in a round, some of them side lobes (bench/tuned.py).
+ * Minimum score of a further atom in a round, as a share of the score of its
+ * first atom. A smaller one adds more atoms in a round, some of them side
+ * lobes (bench/tuned.py).
  */
 #define MIN_SCORE_SHARE	0.2
 
@@ -32,40 +36,43 @@
 #define FORWARD_ITERATIONS	25
 
 /*
- * Maximum number of splits tried in a round of improvement. With more splits,
- * more exchanges are found; each split takes a refinement. A guess.
+ * Maximum number of splits tried in a round of improvement. With more of
+ * them, more exchanges are found, but each takes a refinement. A guess.
  */
 #define SPLITS_PER_ROUND	2
 
 /*
- * Minimum relative fall of the cost that justifies an exchange. A smaller one
- * lowers the cost in more rounds. A guess.
+ * Minimum relative fall of the cost for which an exchange is kept. A smaller
+ * one reaches a lower cost in more rounds. A guess.
  */
 #define MIN_EXCHANGE_GAIN	0.01
 
 /*
- * Ratio of the trial's cost to the present cost above which the trial is
- * abandoned. A larger one refines more trials that fail. A guess.
+ * Ratio of the cost of a trial (a mixture after a tried move) to the present
+ * cost above which the trial is abandoned. A larger one refines more trials
+ * that fail. A guess.
  */
 #define HOPELESS_COST_RATIO	1.5
 
 /*
- * Maximum number of L-BFGS-B iterations for a trial; a trial whose cost is
- * close takes up to twice this number. With more iterations, more exchanges
- * are accepted, in more time (bench/tuned.py).
+ * Maximum number of L-BFGS-B iterations of the refinement of a trial. A trial
+ * that has neither succeeded nor been abandoned gets up to twice this number
+ * in addition. With more iterations, more exchanges are accepted, in more
+ * time (bench/tuned.py).
  */
 #define TRIAL_ITERATIONS	25
 
 /*
- * Ratio of importance to noise below which an atom is dropped. Halving or
- * doubling it changes nothing (bench/tuned.py).
+ * Ratio of the importance of an atom (the rise of the cost without it) to its
+ * share of the noise below which it is dropped. Halving or doubling it
+ * changes nothing (bench/tuned.py).
  */
 #define SIGNIFICANT_NOISE_RATIO	2.0
 
 /*
- * Minimum distance of an isolated atom to each heavier atom, in bandwidths;
- * clusters have a radius of about 1. Isolated atoms that chance explains are
- * dropped. A guess.
+ * Minimum distance of an isolated atom to each atom that is at least as
+ * heavy, in bandwidths; clusters have a radius of about 1. Isolated atoms
+ * must meet a stricter test (fc_drop_insignificant). A guess.
  */
 #define ISOLATION_BANDWIDTHS	4.0
 
@@ -105,7 +112,8 @@ fc_pursuit_take(fc_decoding *d, fc_arena *arena)
 
 /*
  * Fills the dictionary with the mixture's atoms and the modes, all with the
- * given variance.
+ * given variance. Computes its Gram matrix and its correlations with the
+ * moments.
  */
 static void
 build_dictionary(fc_decoding *d, const fc_mixture *mixture, size_t modes,
@@ -124,9 +132,9 @@ build_dictionary(fc_decoding *d, const fc_mixture *mixture, size_t modes,
 }
 
 /*
- * Returns the entry outside the chosen set that correlates best with the
- * residual of the chosen entries, or `size` if all are chosen. Stores the
- * correlation in *score.
+ * Returns the dictionary entry with the highest score (see the top of this
+ * file) that is not chosen yet, or `size` if all are chosen. Stores the score
+ * in *score.
  */
 static size_t
 best_entry(const fc_select_work *w, size_t size, size_t chosen, double *score)
@@ -170,8 +178,9 @@ fit_chosen(fc_decoding *d, size_t size, size_t chosen)
 }
 
 /*
- * Chooses up to `limit` dictionary entries, the first of which are the
- * mixture's own atoms. Returns the number of chosen entries.
+ * Runs a matching pursuit. The chosen entries are first the atoms of the
+ * mixture; the pursuit adds entries until `limit` are chosen or the scores
+ * are too low. Returns the number of chosen entries.
  */
 static size_t
 pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit)
@@ -238,8 +247,8 @@ forward_round(fc_decoding *d, size_t limit, fc_mixture *mixture)
 
 /*
  * Grows the mixture to `target` atoms, in rounds of up to `chunk` atoms, or
- * until the cost reaches the noise floor. *cost is the cost of the mixture, on
- * entry (ignored if it has no atoms) and on exit.
+ * until the cost reaches the noise floor. *cost is the cost of the mixture on
+ * entry and on exit; its value on entry is ignored if the mixture is empty.
  */
 void
 fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture,
@@ -251,21 +260,22 @@ fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture,
 }
 
 /*
- * Exchange moves that leave a bad local minimum, and pruning.
+ * Exchange moves leave a bad local minimum; insignificant atoms are pruned.
  *
- *     add:    a mode c of the residual's field;
- *             predicted gain f_r(c)^2 / ||A||^2
- *     split:  atom i into c_i +- tau v, v the top eigenvector of the Hessian
+ *     add:    a new atom at a mode c of the field f_r;
+ *             predicted gain f_r(c)^2 / ||A||^2, A the moments of an atom at c
+ *     split:  atom i into c_i +- tau v, where v is the top eigenvector and
+ *             lambda the top eigenvalue of the Hessian of f_r at c_i
  *             H_i = -mean_j e_j Re(conj(r_j) exp(i omega_j . c_i))
- *                   omega_j omega_j'
- *             of f_r at c_i;
+ *                   omega_j omega_j',   e_j = exp(-v_i |omega_j|^2 / 2);
  *             predicted gain lambda^2 / ||(v . omega)^2 e||^2
- *     drop:   the least important atom, alpha_i^2 / (G^-1)_ii being the rise
- *             of the cost without it
+ *     drop:   the least important atom. The importance of atom i is alpha_i^2 /
+ *             (G^-1)_ii, the rise of the cost without it.
  *
- * A round first tries the most promising splits in turn. Only if no split
- * helps does it search for the highest mode, by a mean shift as expensive as a
- * trial, and try to add it. A trial applies the move, drops one other atom and
+ * A gain is a fall of the cost. A round first tries the most promising splits
+ * in turn. If no split helps, the round searches for the highest mode and
+ * tries to add it. This search comes last because its mean shift is as
+ * expensive as a trial. A trial applies the move, drops one other atom and
  * refines; it is kept if the cost falls by 1 %. The moves keep the number of
  * atoms. At the end, fc_drop_insignificant drops atoms whose importance is
  * below their share of the noise.
@@ -275,12 +285,15 @@ fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture,
 
 typedef struct mixture_move
 {
-	double		gain;
-	bool		split;
+	double		gain;			/* predicted fall of the cost */
+	bool		split;			/* true: split an atom; false: add a mode */
 	size_t		index;			/* index of the mode or atom */
 } mixture_move;
 
-/* Computes importance_i = weight_i^2 / (G^-1)_ii. */
+/*
+ * Computes importance_i = weight_i^2 / (G^-1)_ii from the Gram matrix G in
+ * improve.gram.
+ */
 static void
 weigh_atoms(fc_decoding *d, const fc_mixture *mixture)
 {
@@ -303,7 +316,7 @@ weigh_atoms(fc_decoding *d, const fc_mixture *mixture)
 			w->inverse[i * count + i];
 }
 
-/* Removes an atom from the mixture and from its Gram matrix. */
+/* Removes an atom from the mixture, from improve.gram and from improve.rhs. */
 static void
 remove_atom(fc_decoding *d, fc_mixture *mixture, size_t atom)
 {
@@ -398,8 +411,8 @@ split_norm(fc_decoding *d, const double *direction, double variance)
 }
 
 /*
- * Computes the gain and the direction of a split of the atom from its Hessian,
- * which is destroyed.
+ * Sets improve.gain and improve.direction of a split of the atom. Its Hessian
+ * is destroyed. The gain is 0 if no direction has a positive curvature.
  */
 static void
 split_gain(fc_decoding *d, size_t atom, double variance)
@@ -414,7 +427,7 @@ split_gain(fc_decoding *d, size_t atom, double variance)
 	w->gain[atom] = 0.0;
 	curvature = w->eigenvalues[d->n - 1];
 	if (!(curvature > 0.0))
-		return;					/* no direction has a gain */
+		return;					/* no split helps */
 	memcpy(top, hessian + (d->n - 1) * d->n, d->n * sizeof(double));
 	w->gain[atom] = curvature * curvature /
 		fmax(split_norm(d, top, variance), 1e-300);
@@ -438,8 +451,9 @@ insert_move(mixture_move *moves, size_t *count, mixture_move candidate)
 }
 
 /*
- * Finds the splits with the largest predicted gains, best first; returns their
- * number. Stores the residual of the mixture in d->r_re and d->r_im.
+ * Finds up to SPLITS_PER_ROUND splits with the largest predicted gains.
+ * Stores them in `moves`, best first, and returns their number. Stores the
+ * residual of the mixture in d->r_re and d->r_im.
  */
 static size_t
 propose_splits(fc_decoding *d, const fc_mixture *mixture, mixture_move *moves)
@@ -518,8 +532,8 @@ drop_one(fc_decoding *d, const mixture_move *m, fc_mixture *trial)
 }
 
 /*
- * Tries a move; replaces the mixture by the trial and returns true if the cost
- * falls enough.
+ * Tries a move. If the cost falls by at least MIN_EXCHANGE_GAIN, replaces the
+ * mixture by the trial, updates *cost and returns true.
  */
 static bool
 try_move(fc_decoding *d, const mixture_move *m, fc_mixture *mixture,
@@ -542,8 +556,8 @@ try_move(fc_decoding *d, const mixture_move *m, fc_mixture *mixture,
 }
 
 /*
- * Makes up to `rounds` exchange moves, until no move helps or the cost reaches
- * the noise floor.
+ * Runs up to `rounds` rounds of improvement, until no move helps or the cost
+ * reaches the noise floor. Each round makes one exchange.
  */
 void
 fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
@@ -566,8 +580,8 @@ fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
 }
 
 /*
- * Returns true if every atom that is at least as heavy is at least
- * ISOLATION_BANDWIDTHS away.
+ * Returns true if all atoms of at least the same weight are at a distance of
+ * at least ISOLATION_BANDWIDTHS.
  */
 static bool
 isolated(const fc_decoding *d, const fc_mixture *mixture, size_t atom)
@@ -596,12 +610,16 @@ log_cells(const fc_decoding *d)
 }
 
 /*
- * Drops atoms, least important first, whose importance is below
- * SIGNIFICANT_NOISE_RATIO * d->floor * (n + 1) / m. The importance of an
- * isolated atom must also exceed SIGNIFICANT_NOISE_RATIO times the gain that a
- * fit to noise has by chance: the highest of C independent peaks of a random
- * field with the energy of the residual, which is `cost`, has a gain of about
- * cost * log(C) / m.
+ * Drops insignificant atoms, one after the other, and refits the weights
+ * after each. `cost` is the cost of the mixture. An atom is insignificant if
+ * its importance is below
+ *
+ *     SIGNIFICANT_NOISE_RATIO * d->floor * (n + 1) / m
+ *
+ * The importance of an isolated atom must also reach SIGNIFICANT_NOISE_RATIO
+ * times the gain of an atom that fits noise. This gain is about cost * log(C)
+ * / m: the residual is treated as a random field of energy `cost`, and the
+ * atom as the highest of C independent peaks, one per cell of the box.
  */
 void
 fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)

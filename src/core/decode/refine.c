@@ -7,20 +7,23 @@
  *     dJ/da_i = -2 mean_j e_ij (cos_ij r_j' + sin_ij r_j''),   r = r' + i r''
  *     dJ/dv_i =      mean_j a_i e_ij (cos_ij r_j' + sin_ij r_j'') |omega_j|^2
  *     dJ/dc_i = -2 mean_j a_i e_ij (cos_ij r_j'' - sin_ij r_j') omega_j
+ *     r the residual, e_ij = exp(-v_i |omega_j|^2 / 2),
+ *     cos_ij = cos(omega_j . c_i), sin_ij = sin(omega_j . c_i)
  *
- * Variables are divided by scales that make their curvatures equal: with e the
- * envelope of the mean variance and q_p = mean_j e_j^2 (|omega_j|^2 / 2)^p,
- * the diagonal of the Gauss-Newton matrix is q_0 for a_i, (2/n) a_i^2 q_1 for
- * a coordinate of c_i and a_i^2 q_2 for v_i (summed over i when shared). A
- * center's curvature is a_i^2 times a weight's, so without these scales thirty
- * atoms need ten times the iterations.
+ * Variables are divided by scales that make their curvatures equal. Let e_j =
+ * exp(-v |omega_j|^2 / 2) for the mean variance v, and q_p = mean_j e_j^2
+ * (|omega_j|^2 / 2)^p. The diagonal of the Gauss-Newton matrix is then q_0
+ * for a_i, (2/n) a_i^2 q_1 for a coordinate of c_i and a_i^2 q_2 for v_i
+ * (summed over i when shared). The curvature of a center is a_i^2 times the
+ * curvature of a weight, so without these scales thirty atoms need ten times
+ * the iterations.
  *
- * If all atoms share one variance, e multiplies vectors of length m instead of
- * the features. Features are in double: near the noise floor J is 1e-6 of
+ * If all atoms share one variance, e multiplies vectors of length m instead
+ * of the features. Features are in double: near the noise floor J is 1e-6 of
  * |z|^2, and float features would stall the line search.
  *
- * Cost: atoms x m x n per evaluation. Keriven, Tremblay, Traonmilin, Gribonval
- * 2017 (compressive K-means), alg. 1 step 5.
+ * Cost: atoms x m x n per evaluation. Keriven, Tremblay, Traonmilin,
+ * Gribonval 2017 (compressive K-means), alg. 1 step 5.
  */
 #include "decode/internal.h"
 
@@ -28,12 +31,12 @@
 #include "numerics/dense.h"
 
 /*
- * Unit of the minimised cost: percent of |z|^2, so that the tolerances of
- * L-BFGS-B fit.
+ * Factor on J / mean_j |z_j|^2, so that L-BFGS-B minimises percent of |z|^2,
+ * for which its tolerances fit.
  */
 #define COST_SCALE	100.0
 
-/* Minimum variance to start from. A guess. */
+/* Minimum variance of an atom at the start of a refinement. A guess. */
 #define MIN_START_VARIANCE	1e-3
 
 /*
@@ -42,7 +45,7 @@
  */
 #define MIN_SCALED_SHARE	0.1
 
-/* Minimum of a curvature that the scales divide by. */
+/* Minimum of the mean curvatures q_p, which the scales divide by. */
 #define SMALLEST_CURVATURE	1e-12
 
 /*
@@ -58,7 +61,8 @@
 #define LBFGS_PAIRS	12
 
 /*
- * Largest component of the projected gradient that ends a refinement. A guess.
+ * Largest component of the projected gradient below which a refinement ends.
+ * A guess.
  */
 #define GRADIENT_TOLERANCE	1e-7
 
@@ -126,7 +130,11 @@ fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective,
 
 /* ---- the refinement ---- */
 
-/* vectors of FC_FREQUENCY_BLOCK numbers in refine.block */
+/*
+ * Vectors of refine.block, FC_FREQUENCY_BLOCK values each: the envelope e,
+ * the weighted residual 2/m e r, and the weighted residual times |omega|^2 /
+ * 2.
+ */
 enum
 {
 	ENVELOPE, RESIDUAL_RE, RESIDUAL_IM, CURVED_RE, CURVED_IM, REFINE_VECTORS
@@ -166,8 +174,8 @@ multiply(int rows, int columns, double factor, const double *matrix,
 }
 
 /*
- * Computes, for one block of frequencies, the weighted residual 2/m e_j r_j
- * that the gradient contains, and its product with |omega_j|^2 / 2. Returns
+ * Computes the weighted residual 2/m e_j r_j of one block of frequencies,
+ * which the gradient contains, and its product with |omega_j|^2 / 2. Returns
  * the sum of |r_j|^2 over the block.
  */
 static double
@@ -246,8 +254,8 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count,
 }
 
 /*
- * Returns J and computes its gradient at x = (centers, weights, variances).
- * gradient has room for one variance per atom in every mode.
+ * Returns J at x = (centers, weights, variances) and stores its gradient
+ * there. gradient has space for count x (n + 2) values in every mode.
  */
 double
 fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count,
@@ -311,8 +319,8 @@ curvatures(fc_decoding *d, double variance, double q[3])
 }
 
 /*
- * Sets refine.scale to curvature^(-1/2). Weights below MIN_SCALED_SHARE of the
- * mean weight are raised to this value in the curvatures.
+ * Sets refine.scale to curvature^(-1/2) for each variable. In the curvatures,
+ * weights below MIN_SCALED_SHARE of the mean weight are raised to this value.
  */
 static void
 set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)

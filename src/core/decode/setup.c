@@ -3,70 +3,79 @@
  *
  *     u = (y - mean) / h,   h^2 = n / mean_j |omega_j|^2
  *     z_j exp(-i omega_j . mean)          the moments in these coordinates
- *     J0 = mean_j (1 - |z_j|^2) / rows    the cost that noise alone explains
+ *     J0 = mean_j (1 - |z_j|^2) / rows    the noise floor: the expected cost
+ *                                         due to sampling noise alone
  */
 #include "decode/internal.h"
 
-/* Minimum of the noise floor, because moments are exact to about 3e-7. */
+/*
+ * Minimum of the noise floor J0. Moments are exact to about 3e-7, and this is
+ * about the square of that error.
+ */
 #define SMALLEST_FLOOR	1e-13
 
 /*
- * Maximum distance of a sample row outside the box, in bandwidths, at which it
- * counts as inside, because rows are rounded.
+ * Distance outside the box, in bandwidths, up to which a sample row counts as
+ * inside, because sample rows are rounded to floats.
  */
 #define BOX_MARGIN	1e-3
 
 /*
- * Minimum density at the sample centroids, relative to the expected density;
- * below it, the distribution has moved. A larger one discards good centroids,
- * a smaller one starts from outdated ones. A guess.
+ * Minimum ratio of the sketch's density at the sample centroids to the
+ * expected density. Below it, the distribution has moved since the sample was
+ * taken. A larger ratio discards good centroids, a smaller one starts from
+ * outdated ones. A guess.
  */
 #define STAYED_DENSITY_SHARE	0.35
 
-/* Variance of a cluster in sigmas squared: sigma is 1.2 deviations. */
+/*
+ * Variance of a cluster in units of sigma^2: 1 / 1.2^2, because sigma is 1.2
+ * standard deviations of a cluster.
+ */
 #define WITHIN_VARIANCE	0.69
 
 /*
- * Half width of the box if its bounds are unknown, in standard deviations. A
- * wider one contains farther clusters, and starts are sparser. A guess.
+ * Half width of the box if the bounds of the rows are unknown, in standard
+ * deviations of the rows. A larger one reaches farther clusters, but the
+ * starts in the box are sparser. A guess.
  */
 #define BOX_DEVIATIONS	6.0
 
 /*
- * Margin around the sample centroids, in sigmas, within which the rows of
- * their clusters are expected. A guess.
+ * Margin around the interval that the sample centroids span in a dimension,
+ * in sigmas, within which the rows of their clusters are expected. A guess.
  */
 #define SAMPLE_CENTROID_MARGIN	4.0
 
 /*
- * Minimum distance from the center of the sample centroids to a bound of the
- * box, in half widths of the interval that the sample centroids span, at which
- * the bound may be due to outliers. A guess.
+ * Minimum distance of a bound of the box at which the bound may be due to
+ * outliers. The distance is measured from the center of the sample centroids,
+ * in half widths of their interval (D_l / A_l below). A guess.
  */
 #define FAR_OUT_HALF_WIDTHS	10.0
 
 /*
- * Half width of a box that is cut because of outliers, in half widths of the
- * interval that the sample centroids span. A guess.
+ * Half width of a box that was cut because of outliers, in half widths A_l of
+ * the interval of the sample centroids. A guess.
  */
 #define CUT_HALF_WIDTHS	2.0
 
 /*
- * Maximum distance between the mean and the center of the sample centroids, in
- * standard deviations, at which the box is cut; at a greater one, all rows may
- * have moved. A guess.
+ * Maximum distance between the mean of the rows and the center of the sample
+ * centroids at which the box is cut, in standard deviations of the rows. At a
+ * greater distance, all rows may have moved. A guess.
  */
 #define MOVED_DEVIATIONS	0.5
 
 /*
- * Maximum number of outliers, relative to the number of rows in an average
- * cluster; more may be a cluster, so the box is not cut. A guess.
+ * Maximum number of outliers, as a share of the rows of an average cluster.
+ * More rows may be a cluster, so the box is then not cut. A guess.
  */
 #define OUTLIER_SHARE	0.2
 
 /*
- * Sets the bandwidth h, the frequencies in half-turns per h, and the moments
- * with the mean as origin.
+ * Sets the bandwidth h, the frequencies in half-turns per unit of u, and the
+ * moments with the mean as origin.
  */
 static void
 set_frequencies(fc_decoding *d)
@@ -101,8 +110,8 @@ set_frequencies(fc_decoding *d)
 }
 
 /*
- * Returns true if a point is in the box. A sample row outside is not among the
- * rows of the sketch, or is an outlier.
+ * Returns true if the point u is in the box or within BOX_MARGIN of it. A
+ * sample row outside is an outlier, or is not among the rows of the sketch.
  */
 static bool
 inside_box(const fc_decoding *d, const double *u)
@@ -115,8 +124,9 @@ inside_box(const fc_decoding *d, const double *u)
 }
 
 /*
- * Converts sample centroids, and the sample rows of positive weight in the
- * box, to u. Scales the rows' weights to mean 1.
+ * Converts the sample centroids to coordinates u. Does the same with the
+ * sample rows that have a positive weight and are in the box, drops the
+ * others, and scales the remaining weights to mean 1.
  */
 static void
 set_rows(fc_decoding *d)
@@ -154,7 +164,7 @@ set_rows(fc_decoding *d)
 		d->row_weight[i] *= (double) d->rows / total;
 }
 
-/* Returns mean_j exp(-v |omega_j|^2 / 2). */
+/* Returns mean_j exp(-variance |omega_j|^2 / 2). */
 static double
 mean_envelope(fc_decoding *d, double variance)
 {
@@ -175,10 +185,12 @@ mean_envelope(fc_decoding *d, double variance)
 
 /*
  * Discards the sample centroids and sample rows if the distribution has moved
- * since the sample was taken. In that case, the sum of f_z(c_i) over the
- * sample's centroids c_i is only noise. Otherwise the sum is about mean_j
- * exp(-v |omega_j|^2 / 2), where v is the variance within a cluster, or more
- * if clusters overlap.
+ * since the sample was taken.
+ *
+ * The test is the sum of the sketch's density f_z(c_i) over the first sample
+ * centroids c_i, one per cluster. If the distribution has moved, the sum is
+ * only noise. Otherwise it is about mean_j exp(-v |omega_j|^2 / 2), where v
+ * is the variance within a cluster, or more if clusters overlap.
  */
 static void
 check_sample_centroids(fc_decoding *d)
@@ -206,26 +218,30 @@ check_sample_centroids(fc_decoding *d)
 }
 
 /*
- * The box that bounds the centers, and the distribution of random starts.
+ * The box bounds the centers of atoms, and random starts are drawn in it.
  *
  * The box is the rows' bounding box, or mean +- 6 deviations if their bounds
  * are unknown. A few distant rows would make it so large that noise alone has
- * high peaks in it, and an atom at such a peak would lower the cost. If the
- * sample centroids are in c_l +- A_l, a dimension whose farthest row is at
- * distance D_l is cut to c_l +- 2 A_l when
+ * high peaks in it, and an atom at such a peak would lower the cost. Each
+ * dimension l is therefore checked for outliers:
+ *     c_l +- A_l     interval that the sample centroids span, with a margin
+ *     D_l            distance from c_l to the farther bound of the box
+ *     mean_l, s_l    mean and standard deviation of the rows
+ * The box is cut to c_l +- 2 A_l when
  *
  *     D_l > 10 A_l,  s_l^2 / D_l^2 < 1 / (5 k)  and  |mean_l - c_l| < s_l / 2
  *
  * A share w of the rows at distance D_l adds about w D_l^2 to the variance
  * s_l^2. The second condition therefore limits w to a fifth of an average
- * cluster: these rows are outliers, whereas a cluster with more rows remains
- * in the box at any distance. The outliers move the mean by w D_l, far less
- * than s_l = w^(1/2) D_l. The third condition fails if all rows have moved.
+ * cluster. Fewer rows are outliers; a cluster with more rows remains in the
+ * box at any distance. Outliers move the mean by w D_l, far less than s_l =
+ * w^(1/2) D_l. The third condition fails if all rows have moved.
  */
 
 /*
- * Computes center and half width of the interval of the sample centroids along
- * dimension l, margin included, in the problem's coordinates.
+ * Computes the center and half width of the interval that the sample
+ * centroids span in dimension l, including SAMPLE_CENTROID_MARGIN, in units
+ * of sigma.
  */
 static void
 sample_centroid_interval(const fc_problem *p, size_t l, double *center,
@@ -246,7 +262,10 @@ sample_centroid_interval(const fc_problem *p, size_t l, double *center,
 	*half = 0.5 * (max - min) + SAMPLE_CENTROID_MARGIN;
 }
 
-/* Cuts dimension l of the box (in u) if outliers stretch it. */
+/*
+ * Cuts dimension l of the box (in u), and the distribution of random starts,
+ * if outliers stretch the box.
+ */
 static void
 cut_outliers(fc_decoding *d, size_t l)
 {
@@ -302,8 +321,8 @@ fc_set_up(fc_decoding *d)
 	set_frequencies(d);
 
 	/*
-	 * Compute the energy, the noise floor and the number of moments above
-	 * their noise.
+	 * Compute the energy, the noise floor and the number of informative
+	 * moments.
 	 */
 	noise = 0.0;
 	for (size_t j = 0; j < d->m; j++)

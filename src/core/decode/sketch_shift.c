@@ -1,29 +1,31 @@
 /*
  * sketch_shift.c - sketch-and-shift.
  *
- *     for t = 1 .. T: climb f_r from L starts, the highest point joins C;
+ *     for t = 1 .. T: climb the field f_r (internal.h) from L starts; the
+ *                     highest point is added to the centers C;
  *                     alpha = argmin over alpha >= 0 of ||z - alpha' A(C)||;
  *                     r = z - alpha' A(C)
  *     keep the k largest alpha
  *     polish: (C, alpha) <- a local minimum of the cost, with a fitted common
- *             width (refine.c); exchanges (pursuit.c)
+ *             width (refine.c); exchanges of atoms (pursuit.c)
  *
- * T = 2k by default. Atoms are points (model dirac) or Gaussians whose
- * covariance is read off the sketch at the mode (model gaussian, below). The
+ * A(C) are the moments of the atoms (atoms.c), and T = 2k by default. Atoms
+ * are points (model dirac), or Gaussians whose covariance comes from the
+ * curvature of the sketch's density at the mode (model gaussian, below). The
  * discretized variant takes the highest of the L starts without climbing.
  *
- * Without polish this is the algorithm of the paper, and starts are uniform in
- * the box. Their number must then grow with box volume / sigma^n, or no start
- * is on the slope of a mode. With polish, starts are normally distributed, and
- * sigma may be 1 to 4 deviations of a cluster for any law (1.4 to 2 for law
- * gaussian alone).
+ * Without polish this is the algorithm of the paper, and starts are uniform
+ * in the box. Their number must then grow with box volume / sigma^n, or no
+ * start is on the slope of a mode. Only law gaussian works, with a sigma of
+ * 1.4 to 2 standard deviations of a cluster. With polish, starts are normally
+ * distributed. Any law works, with a sigma of 1 to 4 deviations.
  *
- * Option published is the algorithm as printed: without polish, with the
- * fixed step of mean shift, and a Gaussian atom whose covariance is not
- * positive semidefinite is a point.
+ * Option published is the algorithm as printed: without polish, and with the
+ * fixed step of mean shift. A Gaussian atom is a point if its covariance is
+ * not positive semidefinite.
  *
- * Cost: T L m n per step. Belhadji, Gribonval 2024 (sketch and shift), section
- * 4.1, algorithm 2.
+ * Cost: L m n per step of the climbs, T times. Belhadji, Gribonval 2024
+ * (sketch and shift), section 4.1, algorithm 2.
  */
 #include "decode/internal.h"
 
@@ -31,23 +33,28 @@
 #include "numerics/dense.h"
 
 /*
- * Minimum ratio of the variance of f at a mode to the variance of its kernel;
- * noise may reduce the former. Below it, the atom is a point. A guess.
+ * Minimum ratio of 1 / lambda to s^2, where lambda is an eigenvalue of H
+ * below: the variance of f_z around the mode, relative to the variance of its
+ * kernel. Noise may reduce it below 1. If it is below this minimum, the atom
+ * is a point. A guess.
  */
 #define MIN_VARIANCE_RATIO	0.5
 
 /*
- * Maximum number of steps from a start, and length of a step that ends the
- * climb (SHIFT_TOLERANCE), in units of sqrt(eta). With more and shorter steps,
- * the climb ends closer to the mode, in more time. Guesses.
+ * Maximum number of steps of a climb (SHIFT_ITERATIONS), and length of a step
+ * below which it ends (SHIFT_TOLERANCE), in bandwidths sqrt(eta) (modes.c).
+ * With more and shorter steps, the climb ends closer to the mode, in more
+ * time. Guesses.
  */
 #define SHIFT_ITERATIONS	100
 #define SHIFT_TOLERANCE	1e-3
 
 /*
- * Gaussian atoms with individual covariances, read off the sketch.
+ * Allocates the covariances and envelopes of Gaussian atoms (model gaussian).
+ * The covariance of an atom comes from the curvature of f = f_z, the density
+ * of the sketch, at a mode c.
  *
- *     H = (grad f grad f' - f Hess f) / f^2      at a mode c of f = f_z
+ *     H = (grad f grad f' - f Hess f) / f^2      at the mode c
  *     Sigma_c = H^-1 - s^2 I                     s the bandwidth of the kernel
  *                                                of f
  *     atom_j = exp(i omega_j . c) exp(-omega_j' Sigma_c omega_j / 2)
@@ -56,9 +63,9 @@
  * Gaussian of covariance Sigma_c + s^2 I, whose log has that Hessian. If
  * Sigma_c is negative in some direction by less than s^2 / 2, because of a
  * constant column or noise, the atom has no width in that direction. If it is
- * more negative, or c is not a mode, the atom is a point. Model gaussian needs
- * frequencies of the law `gaussian`, for which f is a density smoothed by a
- * Gaussian kernel.
+ * more negative, or c is not a mode, the atom is a point. Model gaussian
+ * needs frequencies of the law `gaussian`, for which f is a density smoothed
+ * by a Gaussian kernel.
  *
  * Cost: m n^2 per atom. Belhadji, Gribonval 2024 (sketch and shift), appendix
  * B.
@@ -236,8 +243,8 @@ fc_sketch_shift(fc_decoding *d, fc_mixture *mixture)
 	double		cost;
 
 	mixture->count = 0;
-	(void) fc_residual(d, mixture); /* sets the residual in d, which
-									 * add_highest reads */
+	(void) fc_residual(d, mixture); /* sets the residual r in d, from which
+									 * add_highest climbs */
 	for (int t = 0; t < d->options.rounds; t++)
 	{
 		add_highest(d, mixture);
@@ -256,8 +263,8 @@ fc_sketch_shift(fc_decoding *d, fc_mixture *mixture)
 		return cost;
 
 	/*
-	 * Refine centers and weights together; points have a common width. Then
-	 * move atoms to clusters that were missed.
+	 * Refine centers and weights together, with a common width if the model
+	 * is dirac. In this model, then move atoms to clusters that were missed.
 	 */
 	cost = fc_polish(d, mixture);
 	if (d->options.model == FC_MODEL_DIRAC)

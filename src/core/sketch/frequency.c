@@ -1,19 +1,22 @@
 /*
- * frequency.c - the frequencies of a spec: omega_j = R_j u_j, drawn from (law,
- * seed), or given.
+ * frequency.c - the frequencies of a spec: omega_j = R_j u_j, drawn from
+ * (law, seed), or given.
  *
  * Every draw is a Philox block keyed by the seed with counter (frequency,
  * dimension / 2, attempt, purpose), so any frequency can be redrawn alone.
  *
- * Directions u_j: a normalised Gaussian vector; structured: row j of H D1 H D2
- * H D3 / p^(3/2), cut to n coordinates and normalised (H the p x p
- * Walsh-Hadamard matrix, D random signs; Le, Sarlos, Smola 2013; Chatalic,
- * Gribonval, Keriven 2018).
+ * The direction u_j is a normalised Gaussian vector. If frequencies are
+ * structured, it is row j of H D1 H D2 H D3 / p^(3/2) instead, cut to n
+ * coordinates and normalised. H is the p x p Walsh-Hadamard matrix, and D1,
+ * D2 and D3 are diagonal matrices of random signs, which differ between
+ * blocks of p frequencies (Le, Sarlos, Smola 2013; Chatalic, Gribonval,
+ * Keriven 2018).
  *
- * Radii: Keriven, Tremblay, Traonmilin, Gribonval 2017 (compressive K-means),
- * section 3.3, and Keriven et al. 2016. adapted_radius is sampled exactly:
- * with E = R^2/4, p(E) ~ sqrt(1 + E) exp(-2E), so E is drawn from Exp(3/2) and
- * accepted with probability sqrt(1 + E) exp(-E/2) (about 91 %).
+ * The laws of the radius R_j are from Keriven, Tremblay, Traonmilin,
+ * Gribonval 2017 (compressive K-means), section 3.3, and Keriven et al. 2016.
+ * adapted_radius is sampled exactly: with E = R^2/4, p(E) ~ sqrt(1 + E)
+ * exp(-2E), so E is drawn from Exp(3/2) and accepted with probability sqrt(1
+ * + E) exp(-E/2) (about 91 %).
  */
 #include "sketch/isa.h"
 
@@ -79,10 +82,16 @@ adapted_radius(const fc_spec *spec, uint32_t j)
 	}
 }
 
-/* Number of uniform variates that are drawn together, in vectors. A guess. */
+/*
+ * Number of uniform variates that are drawn together, by vector instructions.
+ * A guess.
+ */
 #define DRAWN	256
 
-/* Draws u of pairs i = first .. first + DRAWN - 1 of the length of frequency j. */
+/*
+ * Draws the variates u of normal_length for frequency j and its pairs of
+ * coordinates first .. first + DRAWN - 1.
+ */
 FC_CLONES static void
 draw_lengths(uint64_t seed, uint32_t j, uint32_t first, double *u)
 {
@@ -97,9 +106,10 @@ draw_lengths(uint64_t seed, uint32_t j, uint32_t first, double *u)
 }
 
 /*
- * Draws the length of a standard normal vector of n values. By the formula of
- * fc_normal_pair, the squared length of a pair is -2 log u; the logarithm is
- * taken of products of u, before they underflow.
+ * Draws the length of a standard normal vector of n values, for frequency j.
+ * By the formula of fc_normal_pair, the squared length of a pair of values is
+ * -2 log u. The variates u are multiplied as long as the product does not
+ * underflow, so that few logarithms are needed.
  */
 static double
 normal_length(const fc_spec *spec, uint32_t j)
@@ -193,8 +203,10 @@ hadamard_row(size_t j, size_t p, float *v)
 }
 
 /*
- * Computes one row of a block, p entries: row j of H D1 H D2 H D3 is D3 H D2 H
- * D1 H e_j (each factor is symmetric), so a row costs two transforms.
+ * Computes row j of H D1 H D2 H D3 (p entries), not normalised, where signs
+ * holds the three diagonals. The row is D3 H D2 H D1 H e_j, because each
+ * factor is symmetric, and H e_j is a row of H. It therefore costs two
+ * transforms.
  */
 static void
 structured_row(const fc_sketch_isa *isa, const float *signs, size_t j, size_t p,
@@ -208,8 +220,9 @@ structured_row(const fc_sketch_isa *isa, const float *signs, size_t j, size_t p,
 }
 
 /*
- * Draws the structured frequencies in order: for each j the raw direction v
- * (cut to n) and the factor that gives it length R_j.
+ * Draws the structured frequencies in order. Frequency j is factor * v, where
+ * v is a row of H D1 H D2 H D3 cut to n coordinates, and factor gives it the
+ * length R_j.
  */
 void
 fc_structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega,

@@ -1,5 +1,5 @@
 /*
- * isa.h - the inner loops of sketching, one build per instruction set.
+ * isa.h - the inner loops of sketching, compiled once per instruction set.
  *
  * isa_build.c is compiled for x86-64-v4, x86-64-v3 and the baseline; the
  * functions here select the best build that the machine can run. v3 and v4
@@ -14,8 +14,9 @@
 #define FC_LIMB_BITS	31
 
 /*
- * Limits beyond which a row takes the slow, exact path. A row within FC_NEAR_Q
- * and FC_NEAR_Y is called near.
+ * Limits beyond which a row takes the slow, exact path. q are the grid
+ * integers of a row and y its reduced coordinates (prepared.h). A row is
+ * called near if all |q| <= FC_NEAR_Q and all |y| <= FC_NEAR_Y.
  */
 
 /*
@@ -57,10 +58,10 @@ typedef struct fc_sketch_isa
 	int			(*prepare) (const fc_prepared *prepared, const fc_row *row, float *y);
 
 	/*
-	 * Stores one row as fc_padded(d) doubles and returns true if it is within
-	 * prepared->lowest and prepared->highest and, with a basis, its norm is
-	 * within prepared->near_norm2. Returns false for other rows; raw is then
-	 * undefined.
+	 * Stores one row as fc_padded(d) doubles. Returns true if its values are
+	 * between prepared->lowest and prepared->highest and, with a basis, its
+	 * squared norm is at most prepared->near_norm2: the row is then near.
+	 * Returns false for other rows; raw is then undefined.
 	 */
 	bool		(*store_raw) (const fc_prepared *prepared, const fc_row *row,
 							  double *raw);
@@ -73,33 +74,35 @@ typedef struct fc_sketch_isa
 							 size_t rows, float *y, double *sums);
 
 	/*
-	 * Does the work of prepare and track for a sparse near row if
-	 * prepared->zeros_vanish. y and the sums have the same bits as for the
-	 * dense row, except for the bounds of dimensions whose elements are 0. If
-	 * sums is NULL, only computes y and the reduced coordinates in
-	 * prepared->q and prepared->value. Returns false if the row is not near.
+	 * Does the work of prepare and track for a sparse near row. Returns false
+	 * if the row is not near. prepared->zeros_vanish must be true. y and the
+	 * sums have the same bits as for the dense row, except for the bounds of
+	 * dimensions whose elements are 0. If sums is NULL, only y and, with a
+	 * basis, the reduced coordinates in prepared->q and prepared->value are
+	 * computed.
 	 */
 	bool		(*take_sparse) (const fc_prepared *prepared, const fc_sparse_row *x,
 								float *y, double *sums);
 
 	/*
 	 * Adds the near row in prepared->value and prepared->q to six consecutive
-	 * row arrays, with q = 2^24 a + b, a = rint(2^-24 q): sum += q, high +=
-	 * a^2, cross += a b, low += b^2, lower = min, upper = max.
+	 * row arrays: sum += q, high += a^2, cross += a b, low += b^2, lower =
+	 * min, upper = max. Here q = 2^24 a + b with a = rint(2^-24 q).
 	 */
 	void		(*track) (const fc_prepared *prepared, double *sums);
 
 	/*
-	 * Adds rint(2^22 cos h) to z[j] and rint(2^22 sin h) to z[moments + j],
-	 * where h is the angle of a row for moment j, over all rows; rows <=
-	 * FC_MAX_BATCH.
+	 * Adds the integer cosines and sines of `rows` rows to z, rows <=
+	 * FC_MAX_BATCH. A row with angle h for moment j adds rint(2^22 cos h) to
+	 * z[j] and rint(2^22 sin h) to z[moments + j].
 	 */
 	void		(*accumulate) (const fc_prepared *prepared, const float *y, size_t rows,
 							   int64_t *z);
 
 	/*
-	 * Adds prepared->phases times the lower and the upper limb of the weight
-	 * (not negative) to the two halves of prepared->limbs.
+	 * Multiplies prepared->phases by the lower and the upper limb of the
+	 * weight, which is not negative. Adds the products to the first and the
+	 * second half of prepared->limbs.
 	 */
 	void		(*weigh) (const fc_prepared *prepared, int64_t weight);
 
@@ -126,10 +129,10 @@ const fc_sketch_isa *fc_sketch_isa_select(void);
 const fc_sketch_isa *fc_sketch_isa_named(const char *name);
 
 /*
- * Returns the maximum number of nonzero coordinates of a row that is processed
- * alone, by these coordinates only; 0 if there are no such rows. A row with
- * more nonzero coordinates is processed in a group of rows, which share the
- * reads of the frequencies.
+ * Returns the maximum number of nonzero coordinates of a row that accumulate
+ * processes alone, using these coordinates only; 0 if it processes no row
+ * alone. Rows with more nonzero coordinates are processed in groups, which
+ * share the reads of the frequencies.
  */
 static inline size_t
 fc_few_coordinates(size_t n)
@@ -137,7 +140,10 @@ fc_few_coordinates(size_t n)
 	return n >= 256 ? n / 8 : 0;
 }
 
-/* Returns the size of prepared->scratch in bytes. */
+/*
+ * Returns the size in bytes of prepared->scratch, the work space of
+ * accumulate.
+ */
 size_t		fc_sketch_isa_scratch(const fc_prepared *prepared);
 
 #endif							/* FC_SKETCH_ISA_H */

@@ -1,23 +1,27 @@
 /*
- * isa_build.c - project, sincos and accumulate, fused; one build per ISA.
+ * isa_build.c - the inner loops of sketching (isa.h), compiled once per
+ * instruction set.
  *
  *     z_j += sum_rows rint(2^22 exp(i pi h)),
  *     h = omega_j . y / pi  (half-turns)
  *
- * Dense: a tile of ROWS x FC_FREQUENCY_TILE angles stays in registers;
- * dimension i adds y_i omega_ij by one fused multiply-add, in the order i = 0
- * .. n-1 for any tile and vector length, so a row's angles do not depend on
- * its position in the batch. Structured: one row after the other; H D1 H D2 H
- * D3 y by butterflies, O(p log p).
+ * Dense frequencies: a tile of ROWS x FC_FREQUENCY_TILE angles stays in
+ * registers. Dimension i adds y_i omega_ij to each angle by one fused
+ * multiply-add. The order is i = 0 .. n-1 for any tile and vector length, so
+ * the angles of a row do not depend on its position in the batch.
  *
- * Sincos: n = rint(h) by the magic-number addition 1.5 2^23 (exact for |h| <
- * 2^22), r = h - n in [-1/2, 1/2], minimax polynomials of degree 9 (sine,
- * 3.3e-9) and 8 (cosine, 5.3e-8), sign (-1)^n. 2e-7 absolute with rounding.
+ * Structured frequencies: rows are transformed one after the other. H D1 H D2
+ * H D3 y (frequency.c) is computed by butterflies in O(p log p).
  *
- * Fixed point: adding 3.0 leaves rint(2^22 c) in the mantissa bits of the sum,
- * since [2, 4) has ulp 2^-22; the bits are summed as integers, the offset
- * removed at the end. The sums of 64 rows stay below 2^31. They are exact, so
- * the order of rows does not matter.
+ * Sincos: n = rint(h) is computed by adding the magic number 1.5 2^23 (exact
+ * for |h| < 2^22), and r = h - n is in [-1/2, 1/2]. Minimax polynomials in r
+ * have degree 9 (sine, error 3.3e-9) and 8 (cosine, 5.3e-8); the sign is
+ * (-1)^n. With rounding, the absolute error is 2e-7.
+ *
+ * Fixed point: a cosine or sine c plus 3.0 has rint(2^22 c) in its mantissa
+ * bits, since floats in [2, 4) have ulp 2^-22. The bits are summed as
+ * integers, and the offset is removed at the end. The sums of 64 rows stay
+ * below 2^31. They are exact, so the order of rows does not matter.
  */
 #include "sketch/isa.h"
 
@@ -145,8 +149,8 @@ dense_angles(const float *tile, size_t n, const float *y, int rows,
 }
 
 /*
- * Functions that are not inlined on ARM, because gcc would keep the constants
- * of sincos_raw in registers and the sums in memory.
+ * Functions that are not inlined on ARM. If they were, gcc would keep the
+ * constants of sincos_raw in registers and the sums in memory.
  */
 #ifdef __aarch64__
 static __attribute__((noinline))
@@ -391,7 +395,10 @@ accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows,
 #define EXCHANGED(v, HALF)	FC_SHUFFLE(vint, v, v, 0 ^ HALF, 1 ^ HALF, 2 ^ HALF, 3 ^ HALF)
 #endif
 
-/* Signs of a butterfly within a vector: 1 in its first half, -1 in its second. */
+/*
+ * Returns the signs of a stage of butterflies within a vector: -1 in lanes l
+ * with (l & half) != 0, and 1 in the others.
+ */
 INLINE vfloat
 half_signs(int half)
 {
@@ -417,7 +424,7 @@ lane_butterflies(vfloat v)
 	return v;
 }
 
-/* Computes three stages of vectors i + j half, j < 8. */
+/* Computes three stages of the transform on the vectors v[j half], j < 8. */
 INLINE void
 three_stages(vfloat *v, size_t half)
 {
@@ -443,7 +450,10 @@ three_stages(vfloat *v, size_t half)
 		v[j * half] = x[j];
 }
 
-/* Computes the stages of size `half` up to `size`, in vectors. */
+/*
+ * Computes the stages of the transform in which vectors `half` to size / 2
+ * apart are combined; v has `size` vectors.
+ */
 INLINE void
 butterflies(vfloat *v, size_t half, size_t size)
 {
@@ -499,8 +509,9 @@ is_zero(vfloat a, vfloat b, vfloat c, vfloat d)
 }
 
 /*
- * Computes the stages within vectors and the first two stages of vectors of
- * v = H D v. Four vectors of zeros, as sparse rows have, stay so.
+ * Computes the first stages of v = H D v: the stages within vectors, and the
+ * first two stages between vectors. Four vectors of zeros, which sparse rows
+ * have, are left unchanged.
  */
 INLINE void
 first_stages(const float *signs, vfloat *v, size_t size)
@@ -525,7 +536,8 @@ first_stages(const float *signs, vfloat *v, size_t size)
 /*
  * Computes the first `kept` vectors of v = H D v, where signs is the diagonal
  * of D and v has `size` vectors, both powers of two. Blocks of `kept` vectors
- * are transformed and then added up, in the order of the whole transform.
+ * are transformed and then added up, in the order of the whole transform, so
+ * that the bits are the same.
  */
 static void
 transform(const float *signs, size_t size, size_t kept, vfloat *v)
@@ -557,8 +569,8 @@ whole_transform(const float *signs, size_t p, float *v)
 }
 
 /*
- * Adds the integers of a row to cosines[j] and sines[j]; `vectors` vectors
- * each.
+ * Adds the integer cosines and sines of one row, whose transform is v, to
+ * cosines[j] and sines[j]; each has `vectors` vectors.
  */
 INLINE void
 structured_sincos(const float *factors, size_t vectors, float ratio,
@@ -579,10 +591,11 @@ structured_sincos(const float *factors, size_t vectors, float ratio,
 }
 
 /*
- * Adds the integers of the rows for the frequencies from `start` on, which
- * have one transform H D1 H D2 H D3; the signs of D1, D2 and D3 follow each
- * other. The scratch space has p floats, and p sums of cosines and of sines
- * for each scale.
+ * Adds the integer cosines and sines of the rows to z, for one block: the up
+ * to p frequencies from `start` on, which share a transform H D1 H D2 H D3.
+ * The signs of D1, D2 and D3 follow each other in prepared->signs. The
+ * scratch space has p floats for the transform, and p sums of cosines and p
+ * of sines for each scale.
  */
 static void
 structured_block(const fc_prepared *prepared, size_t start, const float *y,

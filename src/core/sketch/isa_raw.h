@@ -1,10 +1,10 @@
 /*
  * isa_raw.h - converts raw pending rows to grid and reduced coordinates, a
- * batch at a time.
+ * batch at a time; also converts sparse rows.
  *
  * For short rows, the sums of a column stay in registers over the batch. With
- * a large basis, a tile of it is read once for several rows. The results have
- * the same bits as the results of isa_rows.h.
+ * a large basis, each tile of the basis is read once for several rows. The
+ * results have the same bits as the results of isa_rows.h.
  *
  * Included by isa_build.c, like isa_rows.h.
  */
@@ -14,7 +14,10 @@
 #define RAW_VECTORS	(FC_RAW_ROW / DOUBLES)	/* maximum number of vectors of a
 											 * short raw row */
 
-/* Stores a row that will be projected; returns false if it may be far. */
+/*
+ * Stores a raw row of a spec with a basis. Returns false if the row may not
+ * be near (isa.h).
+ */
 static bool
 store_long_row(const fc_prepared *prepared, row_elements x, double *raw)
 {
@@ -149,8 +152,9 @@ take_reduced(const fc_prepared *prepared, const double *raw, size_t rows,
 }
 
 /*
- * Processes the last columns first, because the floats written past a row's
- * end are overwritten by the first columns of the next row.
+ * Converts raw rows as described in isa.h. Without a basis, processes the
+ * last columns first: each row writes some floats past its end, which the
+ * first columns of the next row then overwrite.
  */
 static void
 take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y,
@@ -175,13 +179,14 @@ take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y,
 }
 
 /*
- * Conversion of a sparse row.
+ * Sparse rows are converted from their nonzero elements alone.
  *
  * If the center is 0, an element 0 has the grid integer 0 and the coordinate
  * 0, and adds exactly 0 to every sum, including the sums of reduced
  * coordinates. The other elements are added in the same order by the same
  * operations, so that the results have the same bits as for a dense row. (A
- * sum that rounds to -0 may become +0: no angle and no grid integer differs.)
+ * sum that rounds to -0 may become +0, but no angle and no grid integer
+ * changes.)
  */
 /* Returns element p of the row; -0 becomes 0. */
 INLINE double
@@ -190,7 +195,10 @@ sparse_value(const fc_sparse_row *x, size_t p)
 	return x->values[p] + 0.0;
 }
 
-/* Returns q as grid_of does, for a shift of 0. */
+/*
+ * Returns the grid integer of `value` in dimension i, as grid_of does for a
+ * shift of 0.
+ */
 INLINE double
 sparse_grid(const fc_prepared *prepared, size_t i, double value)
 {
@@ -198,9 +206,9 @@ sparse_grid(const fc_prepared *prepared, size_t i, double value)
 }
 
 /*
- * Returns true if no element exceeds FC_NEAR_Q or, without a basis, near_y, so
- * that the row takes the fast path. Without a basis, also writes the row as n
- * reduced coordinates to y.
+ * Returns true if no element exceeds FC_NEAR_Q on the grid or, without a
+ * basis, near_y. Without a basis, also writes the row as n reduced
+ * coordinates to y.
  */
 INLINE bool
 reduce_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y)
@@ -226,7 +234,7 @@ reduce_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y)
 	return near;
 }
 
-/* Adds one element as track_vector does. */
+/* Adds one element to the sums, as track_vector adds a vector. */
 INLINE void
 track_element(double *sums, size_t row, size_t i, double q, double value)
 {

@@ -1,7 +1,8 @@
 /*
  * isa_rows.h - converts one row to the grid and to reduced coordinates.
  *
- *     q = rint(x / u) - shift        integers, so that sums of them are exact
+ *     q = rint(x / u) - shift        grid integers, so that sums are exact; u
+ *                                    is the step of the grid (prepared.h)
  *     y = basis (x - center) / scale / sigma
  *
  * Included by isa_build.c, which is compiled once per instruction set and
@@ -201,12 +202,13 @@ below(vdouble x, vdouble y)
  *
  *     y_c = sum over the terms of t_i basis_ic, in the order of the terms
  *
- * Each column is one chain of fused multiply-adds, for any vector length, so
- * that the bits of y do not depend on the vector length. The sums of up to
- * BASIS_VECTORS vectors of columns stay in registers: 8 chains keep two units
- * of latency 4 busy. With several rows, the sums of BASIS_ROWS x BLOCK_VECTORS
- * vectors stay in registers, and the columns of a tile are read from the cache
- * once for each BASIS_ROWS rows.
+ * The terms are the elements t_i of the row, or only the nonzero ones of a
+ * sparse row. Each column c is one chain of fused multiply-adds, for any
+ * vector length, so that the bits of y do not depend on the vector length.
+ * The sums of up to BASIS_VECTORS vectors of columns stay in registers: 8
+ * chains keep two units of latency 4 busy. With several rows, the sums of
+ * BASIS_ROWS x BLOCK_VECTORS vectors stay in registers, and the columns of a
+ * tile are read from the cache once for each BASIS_ROWS rows.
  */
 
 /* Number of vectors of columns whose sums stay in registers, for one row. */
@@ -294,7 +296,7 @@ project_vectors(basis_terms terms, const double *tile, size_t width,
 	}
 }
 
-/* Computes y (fc_padded(n) values) = t basis. */
+/* Computes y = t basis (fc_padded(n) values), where t are the terms. */
 static void
 apply_basis(const fc_prepared *prepared, basis_terms terms, double *y)
 {
@@ -350,8 +352,8 @@ project_block(const double *t, size_t d, size_t stride, const double *tile,
 }
 
 /*
- * Computes the columns of the product for one tile of the basis and `rows`
- * rows, a multiple of BASIS_ROWS.
+ * Computes projected = centered basis in the columns of one tile of the
+ * basis, which begins at column c, for `rows` rows, a multiple of BASIS_ROWS.
  */
 static void
 apply_tile(const fc_prepared *prepared, size_t c, size_t rows)
@@ -411,8 +413,8 @@ center_vector(const fc_prepared *prepared, size_t i, vdouble value)
 }
 
 /*
- * Lanes that were out of range, from which the FC_ROW_... bits of a row
- * follow.
+ * Masks of lanes that exceeded FC_NEAR_Q, FC_FAR_Q or near_y in any vector of
+ * a row. row_flags converts them to FC_ROW_... bits.
  */
 typedef struct row_excess
 {
@@ -533,8 +535,8 @@ load_row(row_elements x, size_t i, size_t d)
 }
 
 /*
- * Returns reduced coordinates of a spec without a basis, and stores them as
- * floats.
+ * Returns one vector of reduced coordinates for a spec without a basis, and
+ * stores it as floats in y from index i on.
  */
 INLINE vdouble
 reduce_vector(const double *center, const double *inverse_scale, size_t i,
@@ -548,9 +550,9 @@ reduce_vector(const double *center, const double *inverse_scale, size_t i,
 }
 
 /*
- * Stores reduced coordinates (fc_padded(n) values) as floats in y. Also stores
- * these values and their grid integers in prepared->value and prepared->q,
- * after the d dimensions.
+ * Rounds the reduced coordinates `projected` (fc_padded(n) values) to floats
+ * in y. Also stores the rounded values and their grid integers in
+ * prepared->value and prepared->q, after the d dimensions of the row.
  */
 INLINE void
 project_reduced(const fc_prepared *prepared, const double *projected, float *y,
@@ -611,8 +613,8 @@ prepare(const fc_prepared *prepared, const fc_row *row, float *y)
 }
 
 /*
- * Adds one vector to the sums. All terms are whole numbers below 2^53, so
- * neither rounding nor fusing matters.
+ * Adds one vector of the row arrays to the sums. All terms are whole numbers
+ * below 2^53, so neither rounding nor fusing matters.
  */
 INLINE void
 track_vector(double *sums, size_t row, size_t i, vdouble q, vdouble value)

@@ -1,6 +1,6 @@
 /*
- * layout.c - the bytes of a sketch: sizes, offsets, empty sketches, copies
- * with other flags; see layout.h
+ * layout.c - the bytes of a sketch: sizes, offsets, empty sketches, and
+ * copies that are weighted or unpacked differently; see layout.h
  */
 #include "sketch/layout.h"
 
@@ -234,8 +234,7 @@ fc_sketch_is_unit(const fc_sketch_view *sketch)
 		return true;
 	if (head->weight != (fc_wide) head->count << FC_WEIGHT_BITS ||
 		head->weight2 != head->weight)
-		return false;			/* sum w = sum w^2 = n is necessary for unit
-								 * weights */
+		return false;			/* unit weights imply sum w = sum w^2 = n */
 	for (size_t i = 0; i < FC_SKETCH_SUMS * sketch->tracked; i++)
 		low |= sketch->sum[i] & mask;
 	for (size_t j = 0; j < 2 * sketch->moments && low == 0; j++)

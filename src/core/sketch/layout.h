@@ -3,7 +3,9 @@
  *
  * A sketch is linear in the rows and exact: every contribution is an integer,
  * so the same rows give the same bytes in any order, grouping or split.
- *     Z_j    = sum_n b_n phi_j(x_n)       integers in units of 2^-22 (b = 1)
+ *     Z_j    = sum_n b_n phi_j(x_n)       b_n the weight of row x_n, phi_j its
+ *                                         moment (spec.h); integers in units
+ *                                         of 2^-22 if all weights are 1
  *     W, W2  = sum b, sum b^2
  *     sum b q, sum b q^2                  q: the row on the spec's grid
  *                                         (prepared.h)
@@ -12,20 +14,21 @@
  *     q = 2^24 a + b, a = rint(2^-24 q):
  *     sum q^2 = 2^48 high + 2^25 cross + low,
  *     high = sum a^2, cross = sum a b, low = sum b^2
- * With unit weights, W, W2 and these sums are in units of 1, and Z is 64 bits
- * wide. After the first fractional or large weight (FC_SKETCH_WEIGHTED) all of
- * them are in units of 2^-40, and Z is 128 bits wide; fc_sketch_is_unit
- * reports when unit weights suffice again.
+ * If all weights are 1, then W, W2 and the sums of q are in units of 1, and Z
+ * is 64 bits wide. After the first row with another weight
+ * (FC_SKETCH_WEIGHTED), weights are integers in units of 2^-40. All sums are
+ * then 2^40 times as large, and Z is 128 bits wide. fc_sketch_is_unit reports
+ * when unit weights suffice again.
  *
  * Layout (offsets multiples of 8, padding zero):
  *     fc_sketch, then the spec's bytes without sample rows (spec_size)
  *     fc_wide sum[tracked], high[tracked], cross[tracked], low[tracked]
  *     double lower[tracked], upper[tracked]
  *     int64 or fc_wide cosines[moments], sines[moments]
- * and, only with FC_SKETCH_UNPACKED (an aggregate state), the pending rows,
+ * Only with FC_SKETCH_UNPACKED (an aggregate state), the pending rows follow,
  * which are folded into the sums in batches:
- *     double sum, high, cross, low, lower, upper of the pending rows: row
- *         arrays
+ *     double sum, high, cross, low, lower, upper of the pending rows: six row
+ *         arrays (fc_row_length)
  *     int64 weight[capacity]
  *     uint8 present[fc_padded(d)]: number of pending sparse rows with an
  *         element in the dimension
@@ -33,7 +36,7 @@
  *         are computed when they are folded
  *     else: float y[capacity * n + FC_PAD]; the sums of these rows are in the
  *         row arrays above
- * count, W and W2 include pending rows only after these are folded.
+ * count, W and W2 include pending rows only after they are folded.
  */
 #ifndef FC_SKETCH_LAYOUT_H
 #define FC_SKETCH_LAYOUT_H
@@ -44,10 +47,10 @@
 #define FC_PAD	8
 
 /*
- * Maximum padded length, in doubles, of pending rows that are stored raw if
- * there is no projection; longer rows are stored as reduced coordinates. A
- * larger one takes more memory per pending row, and less work before its
- * batch. A guess.
+ * Maximum padded length, in doubles, of rows that wait as raw values in a
+ * spec without a projection. Longer rows wait as reduced coordinates. A
+ * larger maximum takes more memory per pending row, and leaves more of the
+ * work to the batch. A guess.
  */
 #define FC_RAW_ROW	16
 
@@ -64,8 +67,8 @@ fc_padded(size_t n)
 }
 
 /*
- * Returns the length of a row array: d dimensions, padded, followed by the
- * tracked - d dimensions of the projection, if there is one, padded too.
+ * Returns the length of a row array in doubles: d dimensions, then the
+ * tracked - d dimensions of the projection, if there is one; both are padded.
  */
 static inline size_t
 fc_row_length(size_t d, size_t tracked)
@@ -95,9 +98,9 @@ size_t		fc_pending_row(const fc_spec *spec);
 typedef __int128 fc_wide __attribute__((aligned(8)));
 
 /*
- * A type with 113 significant bits, because the difference of the mean square
- * and the squared mean cancels about 80 bits. (long double is not the same
- * everywhere.)
+ * The type in which variances are computed. The difference of the mean square
+ * and the squared mean cancels about 80 bits, and __float128 has 113. Other
+ * compilers use long double, which is not the same everywhere.
  */
 #ifdef __SIZEOF_FLOAT128__
 typedef __float128 fc_quad;
@@ -123,9 +126,9 @@ typedef long double fc_quad;
 								 * 2^-22 */
 #define FC_WEIGHT_BITS	40		/* weights are integers in units of 2^-40 */
 #define FC_ONE_WEIGHT		((int64_t) 1 << FC_WEIGHT_BITS)
-#define FC_MIN_WEIGHT		0x1p-40 /* minimum weight; rounding to the grid of
-									 * 2^-40 is within 5e-7 relative from
-									 * 2^-20 up */
+#define FC_MIN_WEIGHT		0x1p-40 /* minimum weight above 0; from 2^-20 up,
+									 * rounding to the grid of 2^-40 has a
+									 * relative error of at most 5e-7 */
 
 /* Maximum weight. In units of 2^-40, it is an integer below 2^63. */
 #define FC_MAX_WEIGHT	0x1p22
@@ -137,15 +140,15 @@ typedef struct fc_sketch
 	uint16_t	version;
 	uint8_t		flags;
 	uint8_t		padding;		/* always 0 */
-	uint32_t	spec_size;
+	uint32_t	spec_size;		/* size of the spec's bytes */
 	uint32_t	pending;		/* number of pending rows; 0 unless unpacked */
 	uint32_t	capacity;		/* maximum number of pending rows; 0 unless
 								 * unpacked */
 	uint32_t	sparse;			/* number of sparse rows among the pending
 								 * ones; 0 unless unpacked */
-	int64_t		count;
-	fc_wide		weight;
-	fc_wide		weight2;
+	int64_t		count;			/* number of rows */
+	fc_wide		weight;			/* sum of the weights, W */
+	fc_wide		weight2;		/* sum of the squared weights, W2 */
 } fc_sketch;
 
 static inline fc_spec *
@@ -179,8 +182,8 @@ typedef struct fc_sketch_view
 								 * unpacked */
 
 	/*
-	 * FC_SKETCH_PENDING row arrays of the pending rows; this and the next
-	 * three fields are NULL unless unpacked
+	 * FC_SKETCH_PENDING row arrays of the pending rows. pending,
+	 * pending_weight, present and pending_rows are NULL unless unpacked.
 	 */
 	double	   *pending;
 	int64_t    *pending_weight;
@@ -207,8 +210,8 @@ void		fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity,
 						   fc_sketch *sketch);
 
 /*
- * Copies a sketch with other flags (weighted or unpacked); target has
- * fc_sketch_size bytes. Returns FC_EOVERFLOW if a sum no longer fits.
+ * Copies a sketch to `target` (fc_sketch_size bytes), weighted and unpacked
+ * as the flags say. Returns FC_EOVERFLOW if a sum no longer fits.
  */
 fc_status	fc_sketch_convert(const fc_sketch_view *source, uint8_t flags,
 							  size_t capacity, fc_sketch *target);
@@ -217,7 +220,8 @@ fc_status	fc_sketch_convert(const fc_sketch_view *source, uint8_t flags,
 void		fc_sketch_forget_bounds(const fc_sketch_view *sketch);
 
 /*
- * Returns true if a folded weighted sketch can be written with unit weights.
+ * Returns true if a folded sketch has unit weights, or if its sums can be
+ * written with unit weights.
  */
 bool		fc_sketch_is_unit(const fc_sketch_view *sketch);
 

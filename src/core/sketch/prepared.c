@@ -3,7 +3,11 @@
 
 #include "sketch/isa.h"
 
-/* Structured frequencies need one transform, and two sums per scale. */
+/*
+ * Structured frequencies need space for one transform, and for p sums of
+ * cosines and p of sines per sigma. Dense frequencies need the indices and
+ * values of a few nonzero coordinates.
+ */
 size_t
 fc_sketch_isa_scratch(const fc_prepared *prepared)
 {
@@ -95,9 +99,10 @@ set_grids(const fc_spec *spec, fc_prepared *prepared)
 }
 
 /*
- * Returns true if x is near in dimension i, by the formulas of isa_rows.h. The
- * test is monotone: values between near ones are near. With a basis near_y is
- * infinite, because it limits reduced coordinates only.
+ * Returns true if the value x is near (isa.h) in dimension i, by the formulas
+ * of isa_rows.h. The test is monotone: values between near ones are near.
+ * With a basis near_y is infinite, because it limits reduced coordinates
+ * only.
  */
 static bool
 is_near(const fc_prepared *prepared, size_t i, double x, double near_y)
@@ -109,9 +114,9 @@ is_near(const fc_prepared *prepared, size_t i, double x, double near_y)
 }
 
 /*
- * Sets lowest and highest to 99 % of the limits, because rounding decides in
- * isa_rows.h whether a value at a limit is near. The range is empty if
- * rounding leaves no near values.
+ * Sets lowest and highest to 99 % of the limits, because rounding in
+ * isa_rows.h decides whether a value at a limit is near. If rounding leaves
+ * no near values, the range is empty (INFINITY .. -INFINITY).
  */
 static void
 set_near_values(fc_prepared *prepared)
@@ -166,8 +171,9 @@ set_basis(const fc_spec *spec, fc_prepared *prepared)
 		longest2 = fmax(longest2, norm2[r]);
 
 	/*
-	 * |y_c| <= ||centered|| ||basis_c||; the limit is 99 % of the limits of a
-	 * reduced coordinate.
+	 * A reduced coordinate is at most the norm of the centered row times the
+	 * norm of the longest column of the basis. The limit is 99 % of the
+	 * limits of a reduced coordinate.
 	 */
 	limit = 0.99 *
 		fmin(prepared->near_y,
@@ -176,8 +182,8 @@ set_basis(const fc_spec *spec, fc_prepared *prepared)
 }
 
 /*
- * Sets the frequencies in half-turns, in tiles of FC_FREQUENCY_TILE with the
- * dimension outermost.
+ * Sets the frequencies in half-turns, in tiles of FC_FREQUENCY_TILE
+ * frequencies. In a tile, the values of one dimension are adjacent.
  */
 static void
 set_dense(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
@@ -281,7 +287,7 @@ fc_prepared_size(const fc_spec *spec)
 
 	set_sizes(spec, &prepared);
 	take_arrays(&measure, &prepared);
-	/* untiled frequencies, which set_dense takes and releases */
+	/* frequencies before they are tiled, which set_dense takes and releases */
 	fc_arena_reserve(&measure, is_structured(spec)
 					 ? 0
 					 : prepared.m * prepared.n * sizeof(float));

@@ -18,8 +18,8 @@
 #include "sketch/layout.h"
 
 /*
- * Binary digits after the point of a coordinate on the grid, whose steps are
- * about 2^-40 of the scale.
+ * Number of binary digits of the grid: its steps are about 2^-40 of the
+ * scale.
  */
 #define FC_GRID_BITS	40
 
@@ -30,8 +30,8 @@
 #define FC_SPLIT_BITS	24
 
 /*
- * Multiple to which frequencies are padded, so that a tile of angles fills
- * vectors.
+ * Multiple to which the number of frequencies is padded, so that the angles
+ * of a tile fill whole vectors.
  */
 #define FC_FREQUENCY_TILE	32
 
@@ -64,25 +64,25 @@
 #define FC_BATCH_BYTES	262144
 
 /*
- * A row of d elements at any alignment, or a sparse one; exactly one pointer
- * is set.
+ * A row of d elements at any alignment, or a sparse one; exactly one of the
+ * four pointers is set.
  */
 typedef struct fc_row
 {
 	const double *doubles;		/* d doubles, or NULL */
-	const float *floats;
+	const float *floats;		/* d floats, or NULL */
 	const void *halves;			/* d numbers of half precision, or NULL */
-	const fc_sparse_row *sparse;
-	int64_t		weight;
+	const fc_sparse_row *sparse;	/* a sparse row, or NULL */
+	int64_t		weight;			/* weight in units of 2^-40 */
 } fc_row;
 
 typedef struct fc_prepared
 {
 	const fc_spec *spec;
-	size_t		d;
-	size_t		n;
+	size_t		d;				/* number of dimensions of a row */
+	size_t		n;				/* number of reduced dimensions */
 	size_t		m;				/* number of frequencies */
-	size_t		scales;
+	size_t		scales;			/* number of sigmas */
 	size_t		moments;		/* number of moments, m x scales */
 	size_t		tracked;		/* number of tracked dimensions: d, or d + n
 								 * if projected */
@@ -90,8 +90,8 @@ typedef struct fc_prepared
 								 * tracked) */
 
 	/*
-	 * structured: p, the power of two >= n; dense: m rounded up to
-	 * FC_FREQUENCY_TILE
+	 * structured: p, the size of the transforms (fc_padded_dim); dense: m
+	 * rounded up to a multiple of FC_FREQUENCY_TILE
 	 */
 	size_t		padded;
 	size_t		batch;			/* preferred number of rows in a call of
@@ -112,7 +112,7 @@ typedef struct fc_prepared
 	double	   *inverse_unit;	/* row array of 1 / u_i */
 	double	   *shift;			/* row array of the spec's center on the grid */
 	double	   *center;			/* center of the d dimensions */
-	/* 1 / scale for the d dimensions (and / sigma if not projected) */
+	/* 1 / scale of the d dimensions, also divided by sigma if not projected */
 	double	   *inverse_scale;
 	double	   *lowest;			/* row array: smallest values that are known
 								 * to be near (isa.h), for tests of raw rows */
@@ -120,8 +120,8 @@ typedef struct fc_prepared
 								 * to be near */
 
 	/*
-	 * basis' / sigma in tiles of d x FC_BASIS_TILE, the last with the
-	 * remaining columns of fc_padded(n); NULL if not projected
+	 * transposed basis / sigma in tiles of d x FC_BASIS_TILE; the last tile
+	 * has the remaining columns of fc_padded(n). NULL if not projected.
 	 */
 	double	   *basis;
 
@@ -130,19 +130,19 @@ typedef struct fc_prepared
 	 * coordinates are known to be near; set only with a basis
 	 */
 	double		near_norm2;
-	float	   *ratios;			/* sigma / sigmas[s] for every scale */
+	float	   *ratios;			/* sigma / sigmas[s] for each of the sigmas */
 	double		near_y;			/* magnitude of y beyond which a row's angles
 								 * are computed in double */
 
 	/*
-	 * dense: m / FC_FREQUENCY_TILE (rounded up) tiles of n x
-	 * FC_FREQUENCY_TILE half-turns; NULL if structured
+	 * dense: frequencies in half-turns, m / FC_FREQUENCY_TILE (rounded up)
+	 * tiles of n x FC_FREQUENCY_TILE; NULL if structured
 	 */
 	float	   *omega;
 	float	   *signs;			/* structured: signs of the diagonals, blocks
 								 * x 3 x p */
-	float	   *factors;		/* structured: factors of the m frequencies
-								 * (fc_structured_frequencies) */
+	float	   *factors;		/* structured: factors of the frequencies
+								 * (fc_structured_frequencies), blocks x p */
 	double	   *value;			/* work space of one row: row array of its
 								 * values */
 	double	   *q;				/* work space of one row: row array of its
@@ -161,11 +161,12 @@ typedef struct fc_prepared
 	 * projected
 	 */
 	double	   *projected;
-	double	   *angles;			/* work space: angles of a row with far phases
-								 * (sketch.c) */
+	double	   *angles;			/* work space of a row whose angles are
+								 * computed in double: y, a transform, and the
+								 * angles (sketch.c) */
 	const struct fc_sketch_isa *isa;
-	int64_t    *limbs;			/* work space: weighted sums of a batch, 2 x 2
-								 * x moments (sketch.c) */
+	int64_t    *limbs;			/* work space: weighted sums of a batch, 2
+								 * limbs x 2 x moments (sketch.c) */
 	int64_t    *phases;			/* work space: integer cosines and sines of
 								 * one row, 2 x moments */
 	double	   *dense;			/* work space: a sparse row with its zeros, d

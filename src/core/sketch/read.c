@@ -7,7 +7,10 @@
  *                  square_i = 2^48 high_i + 2^25 cross_i + low_i
  *     MMD^2(a,b) = (W^2 |z|^2 - W2) / (W^2 - W2) for a, plus the same for b,
  *                  - 2 Re <z_a, z_b>
- * |.|^2 and <.,.> are means over the moments; the estimate is unbiased.
+ *
+ * layout.h defines the sums, and prepared.h the grid with steps u_i. MMD is
+ * the maximum mean discrepancy. |.|^2 and <.,.> are means over the moments;
+ * the estimate is unbiased.
  */
 #include "sketch/sketch.h"
 
@@ -67,7 +70,10 @@ component(const fc_sketch_view *sketch, size_t j)
 		: (double) sketch->wide_z[j];
 }
 
-/* Returns the factor from the sums of cosines and sines to the moments. */
+/*
+ * Returns the factor by which a sum of cosines or sines is multiplied to give
+ * a moment.
+ */
 static double
 component_unit(const fc_sketch_view *sketch)
 {
@@ -141,8 +147,8 @@ bounds_valid(const fc_sketch_view *sketch)
 
 /*
  * Returns true if the magnitude of a sum of cosines or sines exceeds the
- * limit. Moving windows call the function for every row, so its loops have no
- * branches.
+ * limit. Aggregates over moving windows call the function for every row, so
+ * its loops have no branches.
  */
 static bool
 is_beyond(const fc_sketch_view *sketch, fc_wide limit)
@@ -206,7 +212,7 @@ fixed_fields_valid(const fc_sketch *sketch)
 		sketch->pending == 0 && sketch->capacity == 0 &&
 		sketch->count >= 0 && sketch->count <= FC_MAX_ROWS &&
 		sketch->weight >= 0 && sketch->weight2 >= 0 &&
-	/* largest weight, 2^22 */
+	/* the maximum weight is 2^22, or 2^62 units */
 		(weighted ? sketch->weight <= ((fc_wide) sketch->count << 62)
 		 : sketch->weight == sketch->count && sketch->weight2 == sketch->count);
 }
@@ -240,8 +246,9 @@ fc_sketch_check(const void *bytes, size_t size)
 }
 
 /*
- * Computes z -= weight E phi(N(y, spread^2 I)) for the scale whose frequencies
- * are ratio * omega; re and im are its moments z.
+ * Subtracts the moments of a Gaussian N(y, spread^2 I), times weight, from re
+ * and im. These are the moments of the scale whose frequencies are ratio *
+ * omega.
  */
 static void
 take_away(const fc_spec *spec, const float *omega, double ratio,

@@ -7,7 +7,10 @@
 #include "base/rng.h"
 #include "base/sort.h"
 
-/* Minimum number of rows in a reservoir (R), in many dimensions. A guess. */
+/*
+ * Minimum number of rows R in a reservoir, however many dimensions the rows
+ * have. A guess.
+ */
 #define MIN_RESERVOIR_ROWS	1024
 
 /*

@@ -3,13 +3,14 @@
  *
  * Bottom-R sampling by a keyed hash of the rows' values (Cohen, Kaplan 2007):
  * a row is in the sample if and only if its hash is among the R smallest.
- * Equal rows share a hash and are stored once, with a count. Up to 2 R entries
- * are kept before equal ones are merged and the largest hashes dropped, so a
- * row costs O(d) and a comparison.
+ * Equal rows share a hash and are stored once, with a count. Up to 2 R
+ * entries are kept before equal ones are merged and the largest hashes
+ * dropped, so a row costs O(d) and a comparison.
  *
- * operator/coreset.h samples rows by their keys instead: there each copy of a
- * row is a row of its own, with an importance. A spec needs distinct rows:
- * with few values and many copies, a sample of copies could have no spread.
+ * operator/coreset.h samples rows by their keys instead, and each copy of a
+ * row is a row of its own, with an importance. The sample of a spec must
+ * contain distinct rows: if a table has few values and many copies, a sample
+ * of copies could have no spread.
  */
 #ifndef FC_SKETCH_RESERVOIR_H
 #define FC_SKETCH_RESERVOIR_H
@@ -25,8 +26,8 @@
 
 typedef struct fc_reservoir_entry
 {
-	uint64_t	hash;
-	int64_t		count;
+	uint64_t	hash;			/* hash of the values of the row */
+	int64_t		count;			/* number of copies of the row */
 	size_t		row;			/* index of the row in values */
 } fc_reservoir_entry;
 
@@ -69,7 +70,8 @@ void		fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count,
 
 /*
  * Makes a compacted copy in the arena: up to R entries in ascending order of
- * hash, entry i with row i. The source does not change.
+ * hash. Entry i of the copy belongs to row i of its values. The source does
+ * not change.
  */
 void		fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena,
 								   fc_reservoir *copy);

@@ -12,8 +12,8 @@
  */
 
 /*
- * Computes the angles h (m values) of one row for the first scale in double,
- * in half-turns, not reduced; transform is work space.
+ * Computes the angles h of one row for the first sigma (m values), in double,
+ * in half-turns, not reduced. transform is work space.
  */
 static void
 far_angles(const fc_prepared *prepared, const double *y, double *transform,
@@ -189,7 +189,7 @@ add_wide_moments(const fc_prepared *prepared, const fc_sketch_view *sketch,
 	return !overflow;
 }
 
-/* Returns weight^2 on the grid of weights. */
+/* Returns the squared weight in units of 2^-40, rounded. */
 static fc_wide
 weight_squared(int64_t weight)
 {
@@ -218,8 +218,8 @@ add_weight(const fc_sketch_view *sketch, int64_t weight, int sign)
 }
 
 /*
- * Extends the bounds of the pending rows to include the prepared row, from
- * index `first` of its arrays on.
+ * Extends the bounds of the pending rows to include the values of the
+ * prepared row, from index `first` of its row array on.
  */
 static void
 widen_bounds(const fc_prepared *prepared, const fc_sketch_view *sketch,
@@ -315,8 +315,8 @@ next_place(const fc_prepared *prepared, const fc_sketch_view *sketch)
 }
 
 /*
- * Adds a row that defer_row did not accept. Sets *is_pending to true if its phases
- * can be added with a batch.
+ * Adds a row that defer_row did not accept. Sets *is_pending to true if the
+ * row has become the next pending row.
  */
 static fc_status
 add_slowly(const fc_prepared *prepared, const fc_row *row,
@@ -352,7 +352,11 @@ add_slowly(const fc_prepared *prepared, const fc_row *row,
 	return *is_pending || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
 }
 
-/* Stores the row as the next pending row and returns true if it is near. */
+/*
+ * Stores a near row (isa.h) at `place` as the next pending row and returns
+ * true. Returns false for other rows and, unless rows are stored raw, for
+ * rows of a weight other than 1.
+ */
 static inline bool
 defer_row(const fc_prepared *prepared, const fc_row *row, void *place,
 		  double *sums)
@@ -411,8 +415,9 @@ add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_view *sketch,
 
 /*
  * Stores a sparse row as the next pending row and returns true if it is near
- * and its zeros add nothing. Counts its elements per dimension, so that the
- * bounds can include its zeros later. Sets *fit to false if a sum overflows.
+ * and its zeros add nothing to the sums. Counts its elements per dimension,
+ * so that the bounds can include its zeros later. Sets *fit to false if a sum
+ * overflows.
  */
 static bool
 defer_sparse_row(const fc_prepared *prepared, const fc_row *row,
@@ -587,8 +592,8 @@ fold_dimension(const fc_sketch_view *sketch, size_t i)
 }
 
 /*
- * Adds the pending bounds to the bounds of the sketch. The pending bounds are
- * kept, because including them again changes nothing.
+ * Extends the bounds of the sketch to the pending bounds. The pending bounds
+ * are kept, because including them again changes nothing.
  */
 static void
 fold_bounds(const fc_sketch_view *sketch)
@@ -605,13 +610,14 @@ fold_bounds(const fc_sketch_view *sketch)
 	}
 }
 
-/* Number of dimensions whose sums are loaded together. A guess. */
+/* Number of dimensions whose sums are prefetched together. A guess. */
 #define FOLDED	256
 
 /*
- * Does the same as fold_dimension for the dimensions from `start` on, FOLDED
- * at most, in which a pending row has an element. Their sums are read from
- * memory at the same time: a read takes longer than an addition.
+ * Calls fold_dimension for the dimensions from `start` on, at most FOLDED, in
+ * which a pending sparse row has an element. The sums of all of them are
+ * prefetched first, because a read from memory takes longer than an addition.
+ * Returns false if a sum overflows.
  */
 static bool
 fold_present(const fc_sketch_view *sketch, size_t start)

@@ -7,8 +7,9 @@
 #define MAX_SUM	0x1p126
 
 /*
- * Sets the sums of dimension i. The sum of squares is all in `high` and `low`
- * (layout.h). Returns FC_EFAR if a sum does not fit.
+ * Sets the sums and bounds of dimension i. The sum of squares is stored in
+ * `high` and `low` alone; `cross` stays 0 (layout.h). Returns FC_EFAR if a
+ * sum does not fit.
  */
 static fc_status
 set_dimension(const fc_sketch_sums *sums, size_t i, const fc_sketch_view *sketch)

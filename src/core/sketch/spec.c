@@ -22,9 +22,9 @@ fc_law_name(fc_law law)
 }
 
 /*
- * Costs relative to the multiply-adds that other modules count, measured: a
- * multiply-add in float counts a quarter, and a sine with its cosine as much
- * as 16 multiply-adds in float.
+ * Measured costs. FLOAT_COST is a multiply-add in float, relative to the
+ * multiply-adds that other modules count. SINE_COSINE is a sine with its
+ * cosine, in multiply-adds in float.
  */
 #define FLOAT_COST		0.25
 #define SINE_COSINE	16.0

@@ -5,8 +5,9 @@
  *     x' = (x - center) / scale          d dimensions, user units; x / ||x||
  *                                        in place of x with FC_SPEC_COSINE
  *     y  = basis x' / sigma              n dimensions, the reduced coordinates
- *     phi_j(x) = exp(i omega_j . y)      omega_j = R_j u_j, drawn from (law,
- *                                        seed), or given
+ *     phi_j(x) = exp(i omega_j . y)      omega_j = R_j u_j, a radius times a
+ *                                        direction, drawn from (law, seed); or
+ *                                        omega_j is given
  *
  * Layout (offsets are multiples of 8, padding is zero, byte order is the
  * machine's):
@@ -20,14 +21,15 @@
  *                                        only with FC_SPEC_GIVEN; frequencies
  *                                        in radians per unit of y
  *     float  sample_centroids[sample_centroids * reduced]
- *                                        centroids of the sample, in the units
- *                                        of sample: starts for a decoder
+ *                                        centroids of the sample, as y, from
+ *                                        which a decoder can start
  *     double sample_weight[sample_rows]
  *     float  sample[sample_rows * reduced]
- *                                        sample rows, as y: in units of sigma
- * Frequencies are a pure function of these bytes; they are stored only if they
- * were given. The digest covers everything but the sample rows: two specs
- * measure the same moments if and only if their digests (and bytes) agree.
+ *                                        sample rows, as y
+ * Frequencies are a pure function of these bytes; they are stored only if
+ * they were given. The digest covers everything but the sample rows: two
+ * specs measure the same moments if and only if their digests (and bytes)
+ * agree.
  */
 #ifndef FC_SKETCH_SPEC_H
 #define FC_SKETCH_SPEC_H
@@ -47,7 +49,8 @@ typedef enum fc_law
 #define FC_SPEC_SCALED		0x02	/* one scale per dimension is present */
 #define FC_SPEC_PROJECTED	0x04	/* a basis is present, and reduced < dim */
 #define FC_SPEC_COSINE		0x08	/* rows are first scaled to length 1;
-									 * absent from older bytes */
+									 * specs of older releases never have this
+									 * flag */
 #define FC_SPEC_GIVEN		0x10	/* frequencies are stored, not drawn; the
 									 * spec is neither structured nor
 									 * projected */
@@ -61,8 +64,8 @@ typedef enum fc_law
 #define FC_MAX_SCALES	16
 
 /*
- * Maximum ratio of two sigmas, within which angles of the narrowest stay
- * accurate. A guess.
+ * Maximum ratio of two sigmas. With a larger one, angles for the smallest
+ * sigma lose accuracy. A guess.
  */
 #define FC_MAX_RATIO	1e6
 
@@ -102,12 +105,12 @@ typedef struct fc_spec
 								 * frequencies, 1 .. FC_MAX_SCALES */
 	uint32_t	clusters;		/* number of clusters that the spec was chosen
 								 * for; 0: unknown */
-	uint32_t	sample_rows;
-	uint32_t	sample_centroids;
+	uint32_t	sample_rows;	/* number of sample rows */
+	uint32_t	sample_centroids;	/* number of sample centroids */
 	uint32_t	padding;		/* always 0 */
-	uint64_t	seed;
+	uint64_t	seed;			/* seed of the frequencies */
 	double		sigma;			/* first sigma, > 0, in units of x' */
-	uint64_t	digest[2];
+	uint64_t	digest[2];		/* hash of all bytes except the sample rows */
 } fc_spec;
 
 static inline const double *
@@ -222,16 +225,17 @@ double		fc_sketch_operations(const fc_spec *spec);
 void		fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega);
 
 /*
- * Computes structured frequencies in factored form: factors[j] (m values)
- * times entry j mod p of H D1 H D2 H D3 y is omega_j . y / pi. omega (m x n)
- * receives the frequencies themselves. Either output may be NULL.
+ * Computes structured frequencies in factored form: omega_j . y / pi is
+ * factors[j] times entry j mod p of H D1 H D2 H D3 y (frequency.c). factors
+ * has m values. omega (m x n) receives the frequencies themselves. Either
+ * output may be NULL.
  */
 void		fc_structured_frequencies(const fc_spec *spec, fc_arena *arena,
 									  float *omega, float *factors);
 
 /*
- * Computes the signs of one of the three diagonals of a block of structured
- * frequencies.
+ * Computes the signs (padded values, 1 or -1) of diagonal D1, D2 or D3 (round
+ * 0, 1 or 2) of a block of structured frequencies.
  */
 void		fc_block_signs(const fc_spec *spec, uint32_t block, uint32_t round,
 						   size_t padded, float *signs);
@@ -298,10 +302,11 @@ fc_status	fc_spec_build(const fc_spec_fields *fields, fc_spec *spec);
 fc_spec_fields fc_spec_fields_of(const fc_spec *spec);
 
 /*
- * Changes the fields so that raw rows x have the moments that (x - center) /
- * scale had before. Replaces the arrays center and scale (dim values each) by
- * center + scale * c and scale * s, where c and s are the center and scale of
- * the fields. The fields then point to these arrays.
+ * Changes the fields so that a spec made of them measures rows x as the
+ * former fields measured (x - center) / scale. Replaces the arrays center and
+ * scale (dim values each) by center + scale * c and scale * s, where c and s
+ * are the center and scale of the fields. The fields then point to these
+ * arrays.
  */
 void		fc_spec_fields_rescale(fc_spec_fields *fields, double *center, double *scale);
 

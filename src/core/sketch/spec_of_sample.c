@@ -4,15 +4,16 @@
  *
  *     s_w = sqrt(inertia / (n (W - k))),   sigma = 1.2 s_w
  *
- * W is the weight of the rows left after trimming, n the reduced dimension, k
- * = min(clusters, W / 5) but at least 2 if two clusters are requested. inertia
+ * s_w is the standard deviation within a cluster, per dimension. W is the
+ * weight of the rows left after trimming, n the reduced dimension, k =
+ * min(clusters, W / 5) but at least 2 if two clusters are requested. inertia
  * is the k-means objective of these rows, projected on their n leading
  * principal axes.
  *
  * If every row equals its centroid (k distinct rows or fewer), s_w = s
  * k^(-1/n), the spacing of k points that fill a volume of standard deviation
- * s. Here s is the standard deviation of the trimmed sample, or of all rows if
- * the former is 0. If both are 0, s_w = 1.
+ * s. Here s is the standard deviation of the trimmed sample, or of all rows
+ * if the former is 0. If both are 0, s_w = 1.
  *
  * Work in float is done on rows scaled by a power of 2 to magnitudes up to 1,
  * so that the result scales with the data from 1e-30 to 1e30. Cost: rows * d
@@ -41,10 +42,10 @@
 #define KMEANS_STARTS	3
 
 /*
- * Ratio of sigma to the deviation of a cluster. A larger one needs fewer
- * moments and blurs close clusters, a smaller one the reverse; halving it, and
- * doubling it, raises the SSE by almost 1 % (bench/quality.py,
- * bench/tuned.py).
+ * Ratio of sigma to the standard deviation of a cluster. A larger one needs
+ * fewer moments but blurs close clusters; a smaller one does the reverse.
+ * Halving it, and doubling it, raises the SSE by almost 1 %
+ * (bench/quality.py, bench/tuned.py).
  */
 #define SIGMA_RATIO	1.2
 
@@ -55,7 +56,7 @@
 #define MAX_SAMPLE_CENTROIDS	768
 
 /*
- * Minimum weight, in rows, of a sample centroid. Fewer may be outliers. A
+ * Minimum weight of a sample centroid, in rows. Fewer rows may be outliers. A
  * guess.
  */
 #define FEWEST_CLUSTER_ROWS	3.0
@@ -326,8 +327,9 @@ near_sample_centroid(const fc_sample_estimates *result, const float *point)
 }
 
 /*
- * Adds each of the k centroids in w that represents enough rows and is not
- * near a sample centroid.
+ * Adds each of the k centroids in w->centroids to the sample centroids, if it
+ * represents enough rows and is not near a sample centroid. `exponent` is the
+ * unit of w->centroids, 2^exponent.
  */
 static void
 add_sample_centroids(const sample_work *w, fc_sample_estimates *result, size_t k,
@@ -364,8 +366,9 @@ supported(const sample_work *w, size_t wanted)
 }
 
 /*
- * Runs k-means on the reduced rows in use; w->centroids are in units of
- * 2^exponent. Returns the inertia.
+ * Runs k-means on the reduced rows in use, and sets *exponent. The centroids
+ * in w->centroids are in units of 2^exponent. Returns the inertia in units of
+ * 2^(2 exponent).
  */
 static double
 cluster_inliers(sample_work *w, const float *reduced, size_t k, int starts,
@@ -535,8 +538,8 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_sample_estimates *found
 }
 
 /*
- * Number of passes over the sample that its axes and k-means take, for
- * estimates of the time. Measured (bench/endless.py).
+ * Number of passes over the sample, each of rows * n * (clusters + d)
+ * multiply-adds, that the axes and k-means take. Measured (bench/endless.py).
  */
 #define SAMPLE_PASSES	8.0
 

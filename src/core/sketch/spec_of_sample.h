@@ -66,7 +66,7 @@ typedef struct fc_sample_estimates
 	double		sigma;			/* 1.2 s_w; > 0 even if all rows are equal */
 
 	/*
-	 * `reduced` and sample_centroids are in units of 2^exponent, so that
+	 * unit 2^exponent of `reduced` and sample_centroids, chosen so that
 	 * floats hold any data
 	 */
 	int			exponent;
@@ -102,8 +102,8 @@ double		fc_spec_operations(size_t rows, size_t d, const fc_spec_options *options
 /*
  * Chooses the fields of a spec for rows with the distribution of the sample x
  * (rows x d). weight holds the multiplicities of the sample rows, which the
- * spec stores with them. The fields point into the arena `found` and to
- * weight.
+ * spec stores with the rows. The fields point into the arena `found` and to
+ * weight. Returns the status of fc_estimate_of_sample.
  */
 fc_status	fc_spec_choose(const double *x, const double *weight, size_t rows,
 						   size_t d, const fc_spec_options *options,

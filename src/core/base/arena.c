@@ -1,7 +1,10 @@
 /* arena.c - a stack of blocks of memory, and the interrupt check; see fc.h */
 #include "base/fc.h"
 
-/* Alignment of a piece in bytes: a cache line, and the widest vector. */
+/*
+ * Alignment of a piece in bytes: a cache line, which is also the widest
+ * vector.
+ */
 #define ALIGNMENT	((size_t) 64)
 
 /*
@@ -27,8 +30,8 @@ typedef struct fc_block
 } fc_block;
 
 /*
- * Adds a block of `bytes` bytes. Returns the first aligned address after its
- * header.
+ * Adds a block of `bytes` bytes, including its header. Returns the first
+ * aligned address after the header.
  */
 static char *
 add_block(fc_arena *arena, size_t bytes)

@@ -2,9 +2,9 @@
  * blas.h - declarations of every foreign numerical routine that the core
  * calls.
  *
- * The module and the unit tests resolve these at run time
- * (src/pg/base/blas_stubs.c keeps the same list), so that a backend loads
- * OpenBLAS only when it first decodes or clusters. The declarations follow the
+ * The module and the unit tests look these routines up at run time, so that a
+ * backend loads OpenBLAS only when it first decodes or clusters.
+ * src/pg/base/blas_stubs.c has the same list. The declarations follow the
  * standards, so that the build needs no headers of these libraries.
  */
 #ifndef FC_BASE_BLAS_H

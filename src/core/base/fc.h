@@ -44,15 +44,18 @@ typedef enum fc_status
 #define FC_MAX_DIM	32768
 
 /*
- * Maximum number of dimensions of a learned encoder, and of categories of a
- * column.
+ * Maximum number of dimensions of a learned encoder, and maximum number of
+ * categories of a column.
  */
 #define FC_MAX_ENCODED	16384
 
 /* Maximum number of clusters, a limit of the stored formats. */
 #define FC_MAX_CLUSTERS	(1 << 20)
 
-/* Maximum number of rows in a state, whose integer sums then stay exact. */
+/*
+ * Maximum number of rows in a sketch or an aggregate state. Integer sums over
+ * this number of rows stay exact.
+ */
 #define FC_MAX_ROWS	((int64_t) 1 << 40)
 
 static inline size_t
@@ -78,13 +81,13 @@ fc_greater(double a, double b)
 }
 
 /*
- * Hook called between blocks of work: once per row or per line of a matrix,
- * which costs a nanosecond. A pass over the numbers of one stored value, of up
- * to 1 GB, takes a tenth of a second and calls it a few times or not at all.
- * NULL disables the calls. The host sets one hook for the whole process. The
- * hook may longjmp out of any function of the core, because the core owns
- * nothing. A host without longjmp sets a flag in the hook and reads the flag
- * between its own calls of the core.
+ * Hook called between blocks of work: once per row of a table or matrix,
+ * which costs a nanosecond. A pass over the numbers of one stored value, of
+ * up to 1 GB, takes a tenth of a second and calls the hook a few times or not
+ * at all. NULL disables the calls. The host sets one hook for the whole
+ * process. The hook may longjmp out of any function of the core, because the
+ * core owns nothing. A host without longjmp sets a flag in the hook and reads
+ * the flag between its own calls of the core.
  */
 extern void (*fc_interrupt_check) (void);
 
@@ -117,7 +120,7 @@ typedef struct fc_arena
 	char	   *next;			/* start of the free part, up to `end`, of the
 								 * block that small pieces share */
 	char	   *end;
-	struct fc_block *top;
+	struct fc_block *top;		/* block added last, or NULL */
 	size_t		allocated;
 	void	   *(*grow) (void *host, size_t bytes);
 	void		(*shrink) (void *host, void *block, size_t bytes);
@@ -128,8 +131,8 @@ typedef struct fc_arena
 void	   *fc_arena_take(fc_arena *arena, size_t count, size_t item_size);
 
 /*
- * A position in the stack. Restoring it releases everything taken since. {0}
- * is the bottom of the stack.
+ * A position in the stack. fc_arena_release returns to this position and
+ * releases everything taken since. {0} is the bottom of the stack.
  */
 typedef struct fc_mark
 {
@@ -175,9 +178,9 @@ fc_aligned(void *p, size_t alignment)
 #endif
 
 /*
- * Scratch space that a caller lends to a function for one call. Each function
- * that takes scratch space names the function that returns the number of
- * floats it needs, and asserts this number.
+ * Scratch space that a caller lends to a function for one call. The comment
+ * of a function that takes scratch space names another function, which
+ * returns the number of floats it needs. The function asserts this number.
  */
 typedef struct fc_scratch
 {
@@ -196,10 +199,10 @@ fc_take_scratch(fc_arena *arena, size_t count)
 }
 
 /*
- * Returns an arena without memory, which only counts the bytes that code takes
- * from it. fc_arena_measured returns this count, which is about the size that
- * a real arena would reach. fc_arena_reserve counts bytes that a called
- * function takes and releases.
+ * Returns an arena without memory, which only counts the bytes taken from it.
+ * fc_arena_measured returns the count, which is about the size that a real
+ * arena would reach. fc_arena_reserve adds the bytes that a called function
+ * takes and releases.
  */
 fc_arena	fc_arena_measure(void);
 size_t		fc_arena_measured(const fc_arena *arena);
@@ -210,7 +213,10 @@ fc_arena_reserve(fc_arena *arena, size_t bytes)
 	(void) fc_arena_take(arena, bytes, 1);
 }
 
-/* fc_sum_of_squares returns sum x_i^2, fc_square_between sum (a_i - b_i)^2. */
+/*
+ * fc_sum_of_squares returns sum x_i^2, and fc_square_between returns sum (a_i
+ * - b_i)^2, over n values.
+ */
 static inline double
 fc_sum_of_squares(const double *x, size_t n)
 {
@@ -284,8 +290,8 @@ fc_zero_padding(const void *end_of_data, const void *end)
 }
 
 /*
- * Returns true if every magnitude is below 2^63, so that products in single
- * precision stay finite.
+ * Returns true if the magnitude of each of n values is below 2^63, so that
+ * their products stay finite in single precision.
  */
 static inline bool
 fc_all_moderate(const double *x, size_t n)

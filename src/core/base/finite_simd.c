@@ -1,6 +1,6 @@
 /*
- * finite_simd.c - tests by their exponents whether input values are finite or
- * moderate, and converts floats to doubles and halves to floats.
+ * finite_simd.c - tests whether input values are finite or moderate, by their
+ * exponents; converts floats to doubles and half-precision numbers to floats.
  */
 
 #include "base/fc.h"

@@ -1,6 +1,6 @@
 /*
- * lanes.h - vectors of FC_VECTOR_BYTES for the inner loops (*_simd.c), with
- * comparisons of lanes that need no branches.
+ * lanes.h - types of vectors of FC_VECTOR_BYTES for the inner loops
+ * (*_simd.c), and comparisons of lanes without branches.
  */
 #ifndef FC_BASE_LANES_H
 #define FC_BASE_LANES_H
@@ -26,8 +26,9 @@ typedef int32_t vint
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
 /*
- * Updates, in each lane, the two lowest scores so far (low, next) and the
- * place of the lowest one (argument) with a new score.
+ * Compares, in each lane, a new score with the two lowest scores so far, *low
+ * and *next, and updates them. *argument is the place of the lowest score. Of
+ * equal scores, the first stays the lowest.
  */
 INLINE void
 enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)

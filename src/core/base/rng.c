@@ -10,8 +10,9 @@ mix(uint64_t a, uint64_t b)
 }
 
 /*
- * Keyed hash similar to wyhash. Each step XORs 8 bytes into the hash,
- * multiplies it by a constant, and XORs the two halves of the 128-bit product.
+ * Functions of a keyed hash similar to wyhash. Each step XORs 8 bytes into
+ * the hash, multiplies it by a constant, and XORs the two halves of the
+ * 128-bit product.
  */
 static inline uint64_t
 begin_hash(uint64_t seed, size_t size)
@@ -63,9 +64,9 @@ fc_hash_words(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
 }
 
 /*
- * Computes two hashes in hardly more time than one. Each step of a hash needs
- * the product of its previous step, and the processor overlaps the steps of
- * the two hashes.
+ * Computes two hashes in hardly more time than one. A step of a hash waits
+ * for the product of the previous step, but the processor overlaps the steps
+ * of the two hashes.
  */
 void
 fc_digest(const uint64_t seeds[2], const void *bytes, size_t size,

@@ -14,8 +14,8 @@
 #include "base/fc.h"
 
 /*
- * Multipliers, Weyl increments of the key and rounds of Philox4x32-10 (Salmon,
- * Moraes, Dror, Shaw 2011).
+ * Constants of Philox4x32-10: multipliers, Weyl increments of the key, and
+ * number of rounds.
  */
 #define PHILOX_M0	UINT32_C(0xD2511F53)
 #define PHILOX_M1	UINT32_C(0xCD9E8D57)
@@ -33,7 +33,8 @@ fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4])
 	uint32_t	c2 = counter[2];
 	uint32_t	c3 = counter[3];
 
-#pragma GCC unroll 10			/* loops around it become vector code */
+#pragma GCC unroll 10			/* lets gcc vectorise loops that call
+								 * fc_philox */
 	for (int round = 0; round < PHILOX_ROUNDS; round++)
 	{
 		uint64_t	p0 = (uint64_t) PHILOX_M0 * c0;
@@ -54,7 +55,10 @@ fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4])
 
 uint64_t	fc_hash_bytes(uint64_t seed, const void *bytes, size_t size);
 
-/* Returns the keyed hash of three words, in half the time of fc_hash_bytes. */
+/*
+ * Returns a keyed hash of three words, in half the time that fc_hash_bytes
+ * takes.
+ */
 uint64_t	fc_hash_words(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
 
 /* Computes two keyed hashes of the same bytes in one pass. */

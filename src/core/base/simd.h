@@ -21,9 +21,10 @@
 #endif
 
 /*
- * Size of a vector in bytes: FC_VECTOR_BYTES, or FC_WIDE_VECTOR_BYTES in loops
- * whose version for x86-64-v4 uses wider registers. GCC passes vectors longer
- * than the machine's registers through memory, hence 16 bytes on ARM.
+ * FC_VECTOR_BYTES is the size of a vector in bytes. Loops whose version for
+ * x86-64-v4 uses wider registers take FC_WIDE_VECTOR_BYTES. GCC passes
+ * vectors longer than the registers of the machine through memory, so both
+ * are 16 bytes on ARM.
  */
 #ifdef __aarch64__
 #define FC_VECTOR_BYTES			16
@@ -55,9 +56,11 @@
 #endif
 
 /*
- * The lesser and the greater of two numbers, floats or doubles, b not NaN, in
- * the form that compiles to one vector instruction. On ARM, gcc vectorises a
- * loop over FC_GREATER as written; elsewhere the loop must keep its own lanes.
+ * FC_LESSER and FC_GREATER return the lesser and the greater of two floats or
+ * doubles a and b, in a form that compiles to one vector instruction. b must
+ * not be NaN. On ARM, gcc vectorises a loop that takes the maximum by
+ * FC_GREATER. Elsewhere FC_GREATER_NEEDS_LANES is 1, and such a loop must
+ * keep a maximum per lane.
  */
 #ifdef __aarch64__
 #include <math.h>

@@ -1,4 +1,4 @@
-/* sort.h - interruptible sorting of millions of items. */
+/* sort.h - sorts millions of items, with interrupt checks. */
 #ifndef FC_BASE_SORT_H
 #define FC_BASE_SORT_H
 
@@ -28,9 +28,9 @@ void		fc_sort_numbers(const double *x, size_t n, fc_keyed *items, fc_keyed *scra
 void		fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items);
 
 /*
- * Sets *distinct to the number of distinct rows among n, by their hashes, or
- * to `max` if there are more. Reads only the first rows if they contain enough
- * distinct ones. items must have space for 2 n items.
+ * Sets *distinct to the number of distinct rows among n, or to `max` if there
+ * are more. Rows are compared by their hashes. Only the first rows are read
+ * if they contain `max` distinct ones. items must have space for 2 n items.
  */
 void		fc_count_distinct(const void *rows, size_t n, size_t row_bytes,
 							  size_t max, fc_keyed *items, size_t *distinct);

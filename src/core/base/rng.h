@@ -33,8 +33,7 @@ fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4])
 	uint32_t	c2 = counter[2];
 	uint32_t	c3 = counter[3];
 
-#pragma GCC unroll 10			/* lets gcc vectorise loops that call
-								 * fc_philox */
+#pragma GCC unroll 10			/* lets gcc vectorise loops of its callers */
 	for (int round = 0; round < PHILOX_ROUNDS; round++)
 	{
 		uint64_t	p0 = (uint64_t) PHILOX_M0 * c0;

@@ -1,5 +1,5 @@
 /*
- * atoms.c - the moments of Gaussian atoms, and the sums made of them.
+ * atoms.c - the moments of Gaussian atoms; their Gram matrix and residual.
  *
  *     A_ij = exp(i omega_j . c_i) exp(-v_i |omega_j|^2 / 2)
  *                             moment j of atom i, with center c_i, variance v_i

@@ -31,23 +31,24 @@
 #include "numerics/assignment.h"
 
 /*
- * Minimum number of starts of each climb, for decoders auto and clompr. With
- * more starts, more modes are found at a time; halving or doubling the number
- * changes the time by 3 % (bench/decoders.py, bench/tuned.py).
+ * Minimum number of starts (points to climb from) in a round of auto or
+ * clompr. With more starts, more modes are found at a time; halving or
+ * doubling the number changes the time by 3 % (bench/decoders.py,
+ * bench/tuned.py).
  */
 #define AUTO_STARTS	64
 
 /*
- * Number of starts of each climb, for sketch-and-shift. With more starts, the
+ * Number of starts in a round of sketch-and-shift. With more starts, the
  * highest mode is found in more dimensions, but the time grows in proportion
  * (bench/decoders.py starts).
  */
 #define SHIFT_STARTS	1000
 
 /*
- * Number of starts of each climb when auto repeats a fit whose residual
- * suggests missed clusters. With more starts, more of the missed modes are
- * found, but the time grows in proportion (bench/decoders.py).
+ * Number of starts in a round when auto repeats a fit whose residual suggests
+ * missed clusters. With more starts, more of the missed modes are found, but
+ * the time grows in proportion (bench/decoders.py).
  */
 #define RETRY_STARTS	1000
 
@@ -249,7 +250,7 @@ capacity(const fc_decoding *d, fc_decoder decoder)
 	return ATOMS_PER_CLUSTER * max_clusters(d) + 1;
 }
 
-/* Allocates all memory. d->n, m, k, rows and options must be set. */
+/* Allocates all arrays of *d, for the sizes that set_sizes has set. */
 static void
 take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 {

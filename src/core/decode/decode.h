@@ -24,8 +24,7 @@ typedef struct fc_problem
 {
 	size_t		n;				/* number of reduced dimensions */
 	size_t		m;				/* number of frequencies */
-	const float *omega;			/* frequencies in radians per unit of y, m x
-								 * n */
+	const float *omega;			/* frequencies in radians per unit of y, m x n */
 	const double *z_re;			/* real parts of the normalised moments, m
 								 * values */
 	const double *z_im;			/* imaginary parts of the normalised moments,
@@ -149,8 +148,7 @@ typedef struct fc_decode_result
 	double		cost;
 	double		relative_residual;	/* sqrt(cost / mean_j |z_j|^2) */
 	int			iterations;		/* number of gradient evaluations; a
-								 * mean-shift step of all starts counts as
-								 * one */
+								 * mean-shift step of all starts counts as one */
 	int			atoms;			/* number of atoms of the fitted density */
 	size_t		informative;	/* number of moments that stand out from
 								 * sampling noise: |z_j|^2 > 4 / rows */

@@ -134,7 +134,8 @@ typedef struct fc_select_work
 								 * moments */
 	double	   *sub_gram;		/* Gram matrix of the chosen entries, up to
 								 * atoms^2 */
-	double	   *sub_rhs;		/* correlations of the chosen entries */
+	double	   *sub_rhs;		/* correlations of the chosen entries with the
+								 * moments */
 	double	   *weight;			/* weights of the chosen entries */
 	size_t	   *chosen;			/* indices of the chosen entries */
 	bool	   *taken;			/* true for the chosen entries */
@@ -147,8 +148,7 @@ typedef struct fc_improve_work
 {
 	fc_mixture	trial;			/* mixture after a tried move */
 	double	   *gram;			/* Gram matrix of the mixture, atoms^2 */
-	double	   *rhs;			/* correlations of the atoms with the
-								 * moments */
+	double	   *rhs;			/* correlations of the atoms with the moments */
 	double	   *factor;			/* Cholesky factor, atoms^2 */
 	double	   *inverse;		/* inverse of the Gram matrix, atoms^2 */
 	double	   *importance;		/* rise of the cost if the atom is removed,
@@ -156,8 +156,7 @@ typedef struct fc_improve_work
 	double	   *direction;		/* directions of splits, atoms x n */
 	double	   *gain;			/* predicted falls of the cost by splits, one
 								 * per atom */
-	double	   *hessian;		/* Hessians of f_r at the atoms, atoms x n x
-								 * n */
+	double	   *hessian;		/* Hessians of f_r at the atoms, atoms x n x n */
 	double	   *scaled;			/* frequencies, each times its term of f_r at
 								 * a point, FC_FREQUENCY_BLOCK x n */
 	double	   *eigen_work;
@@ -168,8 +167,7 @@ typedef struct fc_improve_work
 typedef struct fc_points_work
 {
 	size_t		capacity;
-	float	   *x;				/* points on which k-means runs, capacity x
-								 * n */
+	float	   *x;				/* points on which k-means runs, capacity x n */
 	double	   *weight;
 	int32_t    *labels;			/* cluster of each point */
 	double	   *centroids;		/* k x n coordinates */
@@ -188,8 +186,7 @@ typedef struct fc_reweight_work
 	 * chosen rows; (rows + atoms) x n
 	 */
 	double	   *center;
-	double	   *variance;		/* variance of each column, 0 for sample
-								 * rows */
+	double	   *variance;		/* variance of each column, 0 for sample rows */
 	double	   *penalty;		/* penalty on the squared weight of each
 								 * column */
 	double	   *rhs;
@@ -210,11 +207,12 @@ typedef struct fc_decoding
 	size_t		m;
 	size_t		k;
 	size_t		atoms;			/* capacity of every mixture, in atoms */
-	size_t		starts;
+	size_t		starts;			/* number of starts per round */
 	size_t		widest;			/* number of starts that the work space has
 								 * room for */
 	size_t		rows;			/* number of usable sample rows */
-	size_t		sample_centroids;
+	size_t		sample_centroids;	/* number of sample centroids, including
+									 * the initial ones */
 	bool		uniform_starts; /* true: random starts are uniform in the box;
 								 * false: normal */
 	bool		discretized;	/* true: the start with the highest f_r is
@@ -245,9 +243,10 @@ typedef struct fc_decoding
 	double	   *r_im;
 	double	   *lower;			/* lower corner of the box, n values */
 	double	   *upper;
-	double	   *middle;			/* mean of the normally distributed starts, n
-								 * values; stddev is their standard deviation */
-	double	   *stddev;
+	double	   *middle;			/* mean of normally distributed starts, n
+								 * values */
+	double	   *stddev;			/* standard deviation of normally distributed
+								 * starts */
 	bool		moved;			/* true if the distribution has moved since
 								 * the sample was taken */
 	bool		cut;			/* true if outliers were left out of the box */
@@ -257,8 +256,8 @@ typedef struct fc_decoding
 	double	   *row_weight;		/* weights of the sample rows, with mean 1 */
 	double	   *row_distance;	/* weighted squared distance to the nearest
 								 * atom, one per sample row */
-	size_t	   *permutation;	/* random order of the sample rows, drawn step
-								 * by step */
+	size_t	   *permutation;	/* random order of the sample rows, which
+								 * fc_draw_row draws step by step */
 	double	   *start;			/* points to climb from, starts x n */
 	double	   *start_value;
 

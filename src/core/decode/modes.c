@@ -74,8 +74,8 @@ fc_draw_row(fc_decoding *d, size_t index)
 
 /*
  * Sets row_distance[i] to w_i min_j |x_i - c_j|^2 for sample row x_i of
- * weight w_i and the atoms c_j, or to w_i if there are no atoms. Returns the
- * sum.
+ * weight w_i and the atoms c_j of `chosen`, or to w_i if there are no atoms.
+ * Returns the sum.
  */
 static double
 measure_rows(fc_decoding *d, const fc_mixture *chosen)

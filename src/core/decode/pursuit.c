@@ -509,7 +509,10 @@ apply_move(fc_decoding *d, const fc_mixture *mixture, const mixture_move *m,
 	trial->weight[mixture->count] = trial->weight[m->index];
 }
 
-/* Drops the least important atom that the move did not touch. */
+/*
+ * Drops the least important atom of the trial that the move did not touch,
+ * and refits the weights of the others.
+ */
 static void
 drop_one(fc_decoding *d, const mixture_move *m, fc_mixture *trial)
 {

@@ -31,8 +31,9 @@
 #include "numerics/dense.h"
 
 /*
- * Factor on J / mean_j |z_j|^2, so that L-BFGS-B minimises percent of |z|^2,
- * for which its tolerances fit.
+ * Factor on J / mean_j |z_j|^2, so that L-BFGS-B minimises percent of |z|^2.
+ * L-BFGS-B takes the relative fall of a value below 1 as an absolute one; in
+ * percent, its tolerances fit.
  */
 #define COST_SCALE	100.0
 

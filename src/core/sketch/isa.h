@@ -42,7 +42,8 @@ enum
 	FC_ROW_NEAR = 0,
 	FC_ROW_FAR_MOMENTS = 1,		/* some |q| > FC_NEAR_Q: accumulate moments in
 								 * 128 bits */
-	FC_ROW_FAR_PHASE = 2,		/* some |y| > FC_NEAR_Y: project in double */
+	FC_ROW_FAR_PHASE = 2,		/* some |y| > FC_NEAR_Y: compute angles in
+								 * double */
 	FC_ROW_INVALID = 4			/* some |q| > FC_FAR_Q, or NaN or infinite */
 };
 

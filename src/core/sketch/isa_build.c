@@ -451,8 +451,9 @@ three_stages(vfloat *v, size_t half)
 }
 
 /*
- * Computes the stages of the transform in which vectors `half` to size / 2
- * apart are combined; v has `size` vectors.
+ * Computes further stages of the transform of `size` vectors. The first
+ * combines vectors at distance `half`, each next one at twice the distance,
+ * and the last at size / 2.
  */
 INLINE void
 butterflies(vfloat *v, size_t half, size_t size)

@@ -439,7 +439,10 @@ grid_of(const double *inverse_unit, const double *shift, size_t i,
 		*(const vdouble *) (shift + i);
 }
 
-/* Stores values and grid integers of one vector. */
+/*
+ * Stores one vector of values and their grid integers, and marks lanes beyond
+ * the limits in *excess.
+ */
 INLINE void
 grid_vector(const fc_prepared *prepared, size_t i, vdouble value,
 			row_excess *excess)

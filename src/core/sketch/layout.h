@@ -47,10 +47,10 @@
 #define FC_PAD	8
 
 /*
- * Maximum padded length, in doubles, of rows that wait as raw values in a
- * spec without a projection. Longer rows wait as reduced coordinates. A
- * larger maximum takes more memory per pending row, and leaves more of the
- * work to the batch. A guess.
+ * Maximum padded length, in doubles, of pending rows that are stored as raw
+ * values in a spec without a projection. Longer pending rows are stored as
+ * reduced coordinates. A larger maximum takes more memory per pending row,
+ * and leaves more of the work to the fold of a batch. A guess.
  */
 #define FC_RAW_ROW	16
 
@@ -168,16 +168,18 @@ typedef struct fc_sketch_view
 	const fc_spec *spec;
 	/* number of dimensions with sums: d, or d + n with a projection */
 	size_t		tracked;
-	size_t		moments;
+	size_t		moments;		/* number of moments */
 	fc_wide    *sum;			/* FC_SKETCH_SUMS x tracked sums: `tracked`
-								 * sums of q, then the next three arrays */
+								 * sums of q, then high, cross and low */
 	fc_wide    *high;
 	fc_wide    *cross;
 	fc_wide    *low;
 	double	   *lower;
 	double	   *upper;
-	int64_t    *z;				/* cosines, then sines; NULL if weighted */
-	fc_wide    *wide_z;			/* cosines, then sines; NULL unless weighted */
+	int64_t    *z;				/* sums of cosines, then of sines, 2 x
+								 * moments; NULL if weighted */
+	fc_wide    *wide_z;			/* sums of cosines, then of sines, 2 x
+								 * moments; NULL unless weighted */
 	size_t		row;			/* length of a row array in doubles; 0 unless
 								 * unpacked */
 

@@ -2,12 +2,13 @@
  * prepared.h - a spec prepared for adding rows: its frequencies are drawn and
  * its grids chosen.
  *
- * Built once per spec and process; the sketch functions only read it, except
- * for the scratch fields, which one caller at a time may use.
+ * A prepared spec is built once per spec and process. The sketch functions
+ * only read it, except for the work space, which one caller at a time may
+ * use.
  *
- * The grid of tracked dimension i has steps of u_i = 2^e_i, about 2^-40 of the
- * spec's scale in that dimension. A value is represented by the integer q =
- * rint(x / u_i) - shift_i, so that sums of q and of q^2 are exact. Standard
+ * The grid of tracked dimension i has steps of u_i = 2^e_i, about 2^-40 of
+ * the spec's scale in that dimension. A value is represented by the integer q
+ * = rint(x / u_i) - shift_i, so that sums of q and of q^2 are exact. Standard
  * deviations are therefore accurate even in columns whose spread is a
  * millionth of sigma. Tracked dimensions are the d of the rows and, with a
  * projection, the n reduced ones after them.

@@ -62,7 +62,10 @@ fc_sketch_variance(const fc_sketch_view *sketch, size_t i)
 	return square > 0 ? (double) square : 0.0;
 }
 
-/* Returns sum j of the 2 * moments sums: the cosines, then the sines. */
+/*
+ * Returns element j of the 2 * moments sums: the sums of cosines, then of
+ * sines.
+ */
 static inline double
 component(const fc_sketch_view *sketch, size_t j)
 {
@@ -212,7 +215,7 @@ fixed_fields_valid(const fc_sketch *sketch)
 		sketch->pending == 0 && sketch->capacity == 0 &&
 		sketch->count >= 0 && sketch->count <= FC_MAX_ROWS &&
 		sketch->weight >= 0 && sketch->weight2 >= 0 &&
-	/* the maximum weight is 2^22, or 2^62 units */
+	/* the maximum weight is 2^22, or 2^62 in units of 2^-40 */
 		(weighted ? sketch->weight <= ((fc_wide) sketch->count << 62)
 		 : sketch->weight == sketch->count && sketch->weight2 == sketch->count);
 }
@@ -247,8 +250,8 @@ fc_sketch_check(const void *bytes, size_t size)
 
 /*
  * Subtracts the moments of a Gaussian N(y, spread^2 I), times weight, from re
- * and im. These are the moments of the scale whose frequencies are ratio *
- * omega.
+ * and im, which hold the moments of one sigma. The frequencies of this sigma
+ * are ratio * omega.
  */
 static void
 take_away(const fc_spec *spec, const float *omega, double ratio,

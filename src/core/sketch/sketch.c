@@ -7,8 +7,9 @@
 /*
  * ---- phases of a row that needs angles in double ----
  *
- * The angles h = omega . y / pi are summed in double and reduced to [-1, 1]
- * half-turns before isa->quantise.
+ * The phases of a row are the integer cosines and sines that it adds to the
+ * sums z. The angles h = omega . y / pi are summed in double and reduced to
+ * [-1, 1] half-turns before isa->quantise.
  */
 
 /*

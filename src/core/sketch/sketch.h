@@ -1,5 +1,6 @@
 /*
- * sketch.h - rows to sketches, combination of sketches, and their statistics.
+ * sketch.h - adds rows to sketches, combines sketches, and reads their
+ * statistics.
  *
  * Functions that add or subtract rows need unpacked sketches (layout.h);
  * functions that read a sketch need a folded one, which has no pending rows.
@@ -54,19 +55,19 @@ fc_status	fc_sketch_combine(const fc_sketch_view *target,
 							  const fc_sketch_view *source, int sign);
 
 /*
- * Adds the rows of source, each with this weight, to target; the result has
- * the same bits as if the rows were added one by one. Both must be folded, and
- * only the target weighted.
+ * Adds the rows of source to target, each with the given weight in units of
+ * 2^-40. The result has the same bits as if the rows were added one by one.
+ * Both must be folded, and only the target weighted.
  */
 fc_status	fc_sketch_combine_weighted(const fc_sketch_view *target,
 									   const fc_sketch_view *source, int64_t weight);
 
-/* Statistics of rows that were sketched elsewhere, with a spec without basis. */
+/* Statistics of rows that were sketched elsewhere. Their spec has no basis. */
 typedef struct fc_sketch_sums
 {
 	int64_t		rows;			/* number of rows, at least 1 */
-	const double *moments;		/* means of cosines and sines in turn, 2 x
-								 * moments; |z| <= 1 */
+	const double *moments;		/* means of cosines and sines, alternating, 2
+								 * x moments; |z| <= 1 */
 	const double *means;		/* d means in user units */
 	const double *stddevs;		/* d standard deviations in user units */
 	const double *lower;		/* d minima in user units */

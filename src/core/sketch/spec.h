@@ -76,9 +76,9 @@ typedef enum fc_law
 #define FC_MAX_FREQUENCY	1e3
 
 /*
- * Minimum size of the Hadamard transforms of structured frequencies. In a
- * smaller one, many frequencies are 0 in all n coordinates. A larger minimum
- * costs time in few dimensions. A guess.
+ * Minimum size of the Hadamard transforms of structured frequencies. With a
+ * smaller transform, many frequencies are 0 in all n coordinates. A larger
+ * minimum costs time in few dimensions. A guess.
  */
 #define FC_MIN_PADDED	32
 
@@ -298,7 +298,7 @@ size_t		fc_spec_fields_size(const fc_spec_fields *fields);
  */
 fc_status	fc_spec_build(const fc_spec_fields *fields, fc_spec *spec);
 
-/* Returns the fields of a spec, as pointers into it. */
+/* Returns the fields of a spec. Their arrays point into the spec. */
 fc_spec_fields fc_spec_fields_of(const fc_spec *spec);
 
 /*

@@ -49,8 +49,8 @@ typedef struct fc_spec_options
 	 * nothing
 	 */
 	bool		zero_center;
-	bool		cosine;			/* true if the given rows have length 1
-								 * already */
+	bool		cosine;			/* true: the spec scales rows to length 1; the
+								 * sample rows have this length already */
 	uint64_t	seed;
 } fc_spec_options;
 
@@ -77,12 +77,12 @@ typedef struct fc_sample_estimates
 } fc_sample_estimates;
 
 /*
- * Estimates scale, projection and sample centroids from x (rows x d); weight
- * holds the multiplicities of the rows; NULL means that all are 1. The sum of
- * the weights must be positive. The estimates are scale equivariant: x times c
- * gives sigma times c. d may be up to FC_MAX_DIM: the principal axes come from
- * blocked subspace iterations with interrupt checks if min(rows, d) > 512. The
- * arrays of the result are in the arena `found`. Returns FC_EVALUE if
+ * Estimates scale, projection and sample centroids from x (rows x d). weight
+ * holds the multiplicities of the rows, whose sum must be positive; NULL
+ * means that all are 1. The estimates are scale equivariant: x times c gives
+ * sigma times c. d may be up to FC_MAX_DIM: the principal axes come from
+ * blocked subspace iterations with interrupt checks if min(rows, d) > 512.
+ * The arrays of the result are in the arena `found`. Returns FC_EVALUE if
  * differences of rows or their spread overflow a double.
  */
 fc_status	fc_estimate_of_sample(const double *x, const double *weight, size_t rows, size_t d,

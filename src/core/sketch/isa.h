@@ -16,7 +16,8 @@
 /*
  * Limits beyond which a row takes the slow, exact path. q are the grid
  * integers of a row and y its reduced coordinates (prepared.h). A row is
- * called near if all |q| <= FC_NEAR_Q and all |y| <= FC_NEAR_Y.
+ * called near if all |q| <= FC_NEAR_Q and all |y| <= prepared->near_y, which
+ * is FC_NEAR_Y or, if other sigmas are smaller than the first, less.
  */
 
 /*
@@ -42,8 +43,7 @@ enum
 	FC_ROW_NEAR = 0,
 	FC_ROW_FAR_MOMENTS = 1,		/* some |q| > FC_NEAR_Q: accumulate moments in
 								 * 128 bits */
-	FC_ROW_FAR_PHASE = 2,		/* some |y| > FC_NEAR_Y: compute angles in
-								 * double */
+	FC_ROW_FAR_PHASE = 2,		/* some |y| > near_y: compute angles in double */
 	FC_ROW_INVALID = 4			/* some |q| > FC_FAR_Q, or NaN or infinite */
 };
 

@@ -30,30 +30,31 @@
 /*
  * Factor of ln(N / K) in Z of density.h, because N / K is the number of places
  * where chance can make a valley. Z is 12 if K is 0.35 % of the rows. A larger
- * one splits fewer even rows, and merges clusters with a shallow valley
- * (bench/density.py, bench/tuned.py).
+ * one splits evenly distributed rows less often, and merges clusters with a
+ * shallow valley (bench/density.py, bench/tuned.py).
  */
 #define CHANCE	2.1
 
 /*
  * Z on a line, where no path leads around a valley made by chance. A larger
- * one splits fewer even rows, and merges clusters with a shallow valley
- * (bench/density.py).
+ * one splits evenly distributed rows less often, and merges clusters with a
+ * shallow valley (bench/density.py).
  */
 #define CHANCE_ON_LINE	60.0
 
 /*
  * Z on a narrow band in several dimensions, where few paths lead around a
- * valley made by chance. A larger one splits fewer even bands, and merges
- * clusters in a row (bench/density.py, bench/tuned.py).
+ * valley made by chance. A larger one splits bands of even density less often,
+ * and merges clusters in a row (bench/density.py, bench/tuned.py).
  */
 #define CHANCE_ON_BAND	36.0
 
 /*
- * Maximum number of dimensions above 2 that offer more paths around a valley
- * made by chance. The number falls towards 0 for micro-clusters of many rows.
- * A larger one finds more clusters in many dimensions, and splits more even
- * rows (bench/density.py).
+ * Maximum dimension, minus 2, that widen_on_line uses: more dimensions offer
+ * more paths around a valley made by chance, which lowers r_K'. It falls
+ * towards 0 for micro-clusters of many rows. A larger one finds more clusters
+ * in many dimensions, and splits evenly distributed rows more often
+ * (bench/density.py).
  */
 #define MAX_MORE_DIMENSIONS	0.25
 
@@ -82,34 +83,38 @@
 #define MIN_BALL_MICRO_CLUSTERS	5.0
 
 /*
- * Fraction of the rows of a point of a lattice that counts as the size n_a of
+ * Fraction of the rows at a point of a lattice that counts as the size n_a of
  * a micro-cluster in K'. A smaller one makes false splits, a larger one merges
- * segments of ratings. A guess that separates planted segments from false
- * splits.
+ * clusters in tables of ratings. A guess that keeps planted clusters apart
+ * without false splits.
  */
 #define LATTICE_GRAIN	0.1
 
 /*
- * Number of distinct values per column above which the Gaussian is wider than
- * a step of the lattice, so that heaping at multiples of 5 does not make
- * clusters. A larger one smooths less. A guess.
+ * Number of distinct values per column above which the Gaussian of
+ * smooth_lattice is wider than a step of the lattice, so that heaping at
+ * multiples of 5 does not make clusters. A larger one smooths less. A guess.
  */
 #define LATTICE_VALUES	9.0
 
-/* Tolerance in steps of a lattice whose points are floats. */
+/*
+ * Relative tolerance of the steps of a lattice, because its points are floats.
+ */
 #define ROUNDING	1e-3
 
 /*
- * Ratio of a column's median gap to its smallest one below which both are one
- * step: between a step and two steps.
+ * Maximum ratio of a column's median gap to its smallest gap if both are one
+ * step of a lattice. It is between the ratios of one step and of two.
  */
 #define STEP_TOLERANCE	1.5
 
 /*
- * Mean squared distance from their mean up to which the rows of a micro-cluster
- * are equal, as a fraction of its average, plus a fraction of the mean squared
- * coordinate, whose rounding it contains. With larger ones, close rows are
- * equal. Guesses.
+ * Rows of a micro-cluster count as equal if their mean squared distance from
+ * their mean is at most the sum of two terms: EQUAL_SPREAD times the average
+ * of this distance over all micro-clusters, and EQUAL_MEAN times the mean
+ * squared coordinate, because the distance contains the rounding error of
+ * coordinates. With larger ones, rows that are only close count as equal.
+ * Guesses.
  */
 #define EQUAL_SPREAD	1e-9
 #define EQUAL_MEAN	1e-12
@@ -139,9 +144,9 @@ number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
 
 /*
  * Adapts r_K'^2 to the dimension of the rows, by interpolation between its
- * values on a line (dimension 1) and on a plane (2). On a line or a narrow
- * band, no path leads around a valley made by chance; more dimensions offer
- * more paths.
+ * values on a line (dimension 1) and on a plane (2). max: maximum dimension to
+ * use. On a line or a narrow band, no path leads around a valley made by
+ * chance; more dimensions offer more paths.
  */
 static void
 widen_on_line(size_t d, double max, double core, double tail, double on_line,
@@ -270,8 +275,8 @@ sort_numbers(double *x, size_t n, fc_arena *arena)
 }
 
 /*
- * Computes the gaps between the different values of a column, sorted, into m -
- * 1 numbers. Returns how many there are. Values that differ only by the
+ * Stores the gaps between the distinct values of a column in `gap`, sorted,
+ * and returns their number, at most m - 1. Values that differ only by the
  * rounding of their micro-clusters to floats count as equal.
  */
 static size_t
@@ -295,11 +300,11 @@ column_gaps(const fc_micro_clusters *b, size_t column, double *gap, fc_arena *ar
 }
 
 /*
- * Returns true if the rows are a lattice, such as integers or ages: most of
- * them are repeated, and in each column most of the gaps between values, two
- * or more, are equal. The step between points of a lattice is not a gap
- * between clusters. Places such as addresses are repeated, too, but are no
- * lattice.
+ * Returns true if the rows are a lattice, such as integers or ages. Most rows
+ * of a lattice are repeated. Each of its columns has a single value, or at
+ * least two gaps between values, most of which are equal. The step between
+ * points of a lattice is not a gap between clusters. Places such as addresses
+ * are repeated, too, but are no lattice.
  */
 static bool
 is_lattice(const fc_micro_clusters *b, fc_arena *arena)
@@ -586,9 +591,9 @@ measure_densities(density_walk *w, fc_micro_clusters *b, const fc_density_option
 
 	/*
 	 * A ball of K rows must span several micro-clusters, or the density would
-	 * depend on how the rows were summarized, and several places. Points of a
-	 * lattice are not summaries of different rows, and are smoothed below if
-	 * they have many rows, so that they need no such minimum.
+	 * depend on how the rows were summarized. It must also span several
+	 * places. A lattice needs no such minimum: its points are not summaries of
+	 * different rows, and are smoothed below if they have many rows.
 	 */
 	w->K = fmax(fmax(MIN_BALL_ROWS, BALL_SHARE * options->min_rows),
 				w->lattice ? 0.0 : MIN_BALL_MICRO_CLUSTERS *
@@ -695,11 +700,18 @@ number_sets(const fc_micro_clusters *b, fc_disjoint_sets *sets, const double *co
 
 /*
  * Returns true if a row of micro-cluster a is probably within `scale` of a row
- * of i; squared is the squared distance of their means. Two conditions hold.
- * The means without the radii of both are as near. And so is the nearest of
- * n_a n_i pairs of rows, if the squared distance of a pair is normal with the
- * variance of normal rows in `dimension` dimensions. The second one decides in
- * many dimensions, where hardly any row lies between the two means.
+ * of i. squared: squared distance of their means; dimension: dimension of
+ * their rows. Two conditions must hold:
+ *
+ *     The distance of the means, minus the radii of both micro-clusters, is
+ *     at most `scale`. The radius is the square root of `square`.
+ *
+ *     The expected distance of the nearest of n_a n_i pairs of rows is at most
+ *     `scale`. The squared distance of a pair is assumed to be normal, with
+ *     the variance of normal rows in `dimension` dimensions.
+ *
+ * The second condition decides in many dimensions, where hardly any row lies
+ * between the two means.
  */
 static bool
 are_near(const fc_micro_clusters *b, size_t a, size_t i, double squared, double dimension,

@@ -1,15 +1,16 @@
 /*
  * copies.c - how often rows are repeated
  *
- * Let n_p be the number of rows at place p, where all rows are equal, among N
- * rows. A row chosen at random has on average
+ * Let n_p of N rows lie at place p, where all rows are equal. A row chosen at
+ * random has on average
  *
  *     w = sum_p n_p^2 / N = 1 + sum_p n_p (n_p - 1) / N
  *
- * copies, itself included. In a sample whose row i represents u_i rows, the sum
- * over pairs of equal rows, u_i u_j, estimates n_p (n_p - 1) without bias
- * (D. Horvitz, D. Thompson 1952), if rows are drawn independently. A row of
- * weight v is v copies of itself, so that 1 becomes the mean of v.
+ * copies, itself included. In a sample, row i represents u_i rows. If rows are
+ * drawn independently, the sum of u_i u_j over ordered pairs of equal rows of
+ * the sample estimates n_p (n_p - 1) without bias (D. Horvitz, D. Thompson
+ * 1952). A row of weight v counts as v copies of itself, so that the mean of v
+ * replaces the 1 in the formula.
  */
 #include "density/density.h"
 
@@ -22,9 +23,12 @@ fc_density_copies(const float *x, const double *weights, const double *counts, s
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, 2 * n, fc_keyed);
 	double		total = 0.0;
-	double		light = 0.0;	/* number of rows at light places */
-	double		pairs = 0.0;	/* number of pairs of them at one place */
-	double		own = 0.0;		/* number of them, each times its weight */
+	double		light = 0.0;	/* number of rows at light places, with less
+								 * than FC_HEAVY_PLACE of the rows */
+	double		pairs = 0.0;	/* number of ordered pairs of equal rows
+								 * there */
+	double		own = 0.0;		/* number of rows there, each times its
+								 * weight */
 
 	for (size_t i = 0; i < n; i++)
 		total += weights[i];

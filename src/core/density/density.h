@@ -6,27 +6,30 @@
  * nearest to one of many centroids by n, sum x and sum |x|^2. The mean squared
  * distance from a point p to the rows of micro-cluster b is exactly |p -
  * mean_b|^2 + square_b. Let the micro-clusters be sorted by this distance. A
- * ball around p whose squared radius is the distance of b is taken to hold all
- * micro-clusters before b, and half the rows of b. Between two micro-clusters,
- * the squared radius is interpolated linearly in the number of rows. Then
+ * ball around p whose squared radius is the mean squared distance of b is
+ * taken to hold all micro-clusters before b, and half the rows of b. Between
+ * two micro-clusters, the squared radius is interpolated linearly in the
+ * number of rows. Then
  *
  *     r_M(a) = radius of the ball around mean_a that holds M rows
  *
  * needs only these sums, and every threshold is a number of rows, independent
- * of dimension and volume. With N rows in m micro-clusters, n_a of them in
- * micro-cluster a, R = min_rows, and w = copies:
+ * of dimension and volume. Let there be N rows in m micro-clusters, n_a of
+ * them in micro-cluster a. Let R = min_rows and w = copies. A place is a point
+ * at which equal rows lie.
  *
- *     K  = max(5, 0.35 R, 5 N / m, 5 w)   rows in a ball that measures
- *                                         density; among N rows it spans a few
- *                                         micro-clusters, and a few places of
- *                                         w equal rows each
- *     K' = K + sqrt(K (w Z + n_a))        more rows than chance and the size
- *                                         of the micro-cluster explain: chance
- *                                         puts places there, not single rows;
- *                                         Z = 2.1 ln(N / K),
- *                                         on a band 36, on a line 60
- *     K" = K + (noise - 0.5) (K' - K)     rows whose r_K" is beyond the reach
- *                                         of their cluster are noise
+ *     K  = max(5, 0.35 R, 5 N / m, 5 w)
+ *     K' = K + sqrt(K (w Z + n_a))
+ *     K" = K + (noise - 0.5) (K' - K)
+ *
+ * A ball of K rows measures density. It spans a few micro-clusters of average
+ * size, and a few places of w equal rows each. At the radius at which a ball
+ * in a valley holds K rows, a ball around the peak of a cluster must hold more
+ * than K' rows: K' - K rows may be due to chance, or to the size n_a of the
+ * micro-cluster. Chance adds whole places of w rows, not single rows; hence
+ * the factor w. Z is 2.1 ln(N / K), but 36 on a narrow band and 60 on a line.
+ * Rows are noise if their r_K" exceeds the reach of their cluster, a radius
+ * (noise.c).
  *
  * The minimum spanning tree with edge lengths e_ab = max(r_K(a), r_K(b),
  * |mean_a - mean_b|) joins micro-clusters from the densest regions to the
@@ -62,9 +65,12 @@ typedef struct fc_density_options
 								 * or more */
 	double		noise;			/* strictness about noise, from 0 (lax) to 2
 								 * (strict) */
-	double		copies;			/* mean over the rows of the number of rows
-								 * that equal a row, itself included; 1: all
-								 * rows differ (fc_density_copies) */
+
+	/*
+	 * w: mean number of rows that are equal to a row, itself included,
+	 * averaged over all rows; 1: all rows differ (fc_density_copies)
+	 */
+	double		copies;
 } fc_density_options;
 
 /* A cluster, which is a leaf of the condensed tree. */
@@ -72,9 +78,13 @@ typedef struct fc_density_cluster
 {
 	size_t		peak;			/* index of its densest micro-cluster */
 	double		rows;			/* number of its rows that are denser than the
-								 * valley of the split above it */
-	double		reach;			/* distance from a row to the centroid of its
-								 * micro-cluster beyond which the row is noise */
+								 * valley of the split that separates it */
+
+	/*
+	 * r_K" beyond which a micro-cluster is noise, and distance from a row to
+	 * the centroid of its micro-cluster beyond which the row is noise
+	 */
+	double		reach;
 } fc_density_cluster;
 
 /*
@@ -114,9 +124,11 @@ typedef struct fc_density
 #define FC_HEAVY_PLACE	0.05
 
 /*
- * Estimates option `copies` from a sample of n rows (n x d), without places of
- * FC_HEAVY_PLACE of the rows. weights: weight of the rows that each of them
- * represents; counts: number of these rows, or NULL if each has the weight 1.
+ * Returns an estimate of option `copies` from a sample of n rows x (n x d).
+ * Leaves out rows whose place has at least the share FC_HEAVY_PLACE of the
+ * weight. weights (n): each row of the sample represents rows of the table,
+ * whose weights have this sum. counts (n): number of these rows, or NULL if
+ * each of them has the weight 1.
  */
 double		fc_density_copies(const float *x, const double *weights, const double *counts,
 							  size_t n, size_t d, fc_arena *arena);
@@ -130,14 +142,14 @@ void		fc_density_clusters(const fc_micro_clusters *micro_clusters,
 								fc_density *found);
 
 /*
- * Finds the clusters at a single density. Micro-clusters whose ball of
- * min_rows rows has a radius up to `scale` are dense, and two dense ones share
- * a cluster if their rows come within that distance: if |mean_a - mean_b| -
- * s_a - s_b <= scale, where s is the root of `square`, and if the nearest two
- * rows are expected to be that near, too. Sets label[a] to the
- * cluster's index, the largest first, or to -1, and radius[a] to the radius of
- * the ball (m values each). Returns the number of clusters. Ester, Kriegel,
- * Sander, Xu 1996 (DBSCAN).
+ * Finds the clusters at a single density. A micro-cluster is dense if its ball
+ * of min_rows rows has a radius of at most `scale`. Two dense micro-clusters
+ * share a cluster under two conditions: |mean_a - mean_b| - s_a - s_b <=
+ * scale, where s is the square root of `square`; and the nearest two of their
+ * rows are expected to be within `scale`, too. Sets label[a] to the cluster's
+ * index, the largest cluster first, or to -1 for noise. Sets radius[a] to the
+ * radius of the ball (m values each). Returns the number of clusters. Ester,
+ * Kriegel, Sander, Xu 1996 (DBSCAN).
  */
 size_t		fc_density_at_scale(const fc_micro_clusters *micro_clusters, double min_rows,
 								double scale, fc_arena *arena, int32_t *label,

@@ -30,7 +30,10 @@ fc_point_coordinate(const fc_point_tiles *points, size_t i, size_t c)
 					  i % FC_POINT_TILE];
 }
 
-/* Returns the length of an array for the distances to n points. */
+/*
+ * Returns the length of an array for the distances to n points: n, rounded up
+ * to whole tiles.
+ */
 static inline size_t
 fc_point_lanes(size_t n)
 {
@@ -41,7 +44,7 @@ fc_point_tiles fc_point_tiles_of(const fc_micro_clusters *micro_clusters, fc_are
 
 /*
  * Computes the squared distances from each of `count` points x (count x d) to
- * all points; squared has fc_point_lanes(n) values for each x.
+ * all points. squared: count x fc_point_lanes(n).
  */
 void		fc_point_distances(const fc_point_tiles *points, const double *x,
 							   size_t count, double *squared);
@@ -78,11 +81,12 @@ void		fc_spanning_tree(const fc_micro_clusters *micro_clusters, const double *co
  */
 typedef struct fc_disjoint_sets
 {
-	uint32_t   *up;
+	uint32_t   *up;				/* parent of each element; a root is its own
+								 * parent */
 	uint32_t   *first;			/* first member in the list of a root;
 								 * FC_NONE: the list is empty */
-	uint32_t   *last;
-	uint32_t   *next;
+	uint32_t   *last;			/* last member in the list of a root */
+	uint32_t   *next;			/* next member in the list; FC_NONE: none */
 } fc_disjoint_sets;
 
 #define FC_NONE	UINT32_MAX
@@ -94,17 +98,18 @@ uint32_t	fc_set_of(fc_disjoint_sets *sets, uint32_t v);
 void		fc_join_sets(fc_disjoint_sets *sets, uint32_t x, uint32_t y);
 
 /*
- * Sets the label of all members listed at a root to c, and empties its list.
+ * Sets label[v] to c for all members v in the list of root `set`, and empties
+ * the list.
  */
 void		fc_label_set(fc_disjoint_sets *sets, uint32_t set, int32_t c, int32_t *label);
 
 /* ---- thresholds, and noise ---- */
 
 /*
- * Ratio of the number of rows in a ball to the number in the larger ball with
- * which its growth is measured (tau), 0 to 1. With a smaller one, the
- * dimension is measured over a longer range, which varies less by chance and
- * is less local (bench/density.py, bench/tuned.py).
+ * Ratio tau of the numbers of rows in two balls, 0 to 1. The dimension is
+ * measured by the growth of the radius from a ball of K rows to a ball of K /
+ * tau rows. A smaller ratio measures over a longer range, which varies less by
+ * chance and is less local (bench/density.py, bench/tuned.py).
  */
 #define FC_GROWTH_SHARE	0.3
 
@@ -121,7 +126,8 @@ enum thresholds
 typedef struct density_walk
 {
 	const fc_micro_clusters *b;
-	const double *radius[THRESHOLDS];	/* m squared radii for each threshold */
+	const double *radius[THRESHOLDS];	/* m squared radii for each threshold,
+										 * see density.h */
 	fc_edge    *edges;			/* m - 1 edges */
 	double		min_rows;
 	double		K;				/* number of rows in a ball that measures
@@ -137,12 +143,15 @@ typedef struct density_walk
 								 * of a split; -1: no split yet; valid at a
 								 * root */
 	size_t		splits;
-	double		first;			/* squared reach of the last split found,
+	double		first;			/* reach (fc_edge) of the last split found,
 								 * whose valley is the sparsest; 0: no split */
 	fc_density *found;
 } density_walk;
 
-/* Returns ln(r_{K / tau} / r_K), or infinity where r_K is 0. */
+/*
+ * Returns ln(r_{K / tau} / r_K) from the squared radii core = r_K^2 and tail =
+ * r_{K / tau}^2, or infinity where r_K is 0.
+ */
 static inline double
 fc_log_growth(double core, double tail)
 {

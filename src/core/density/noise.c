@@ -2,16 +2,23 @@
  * noise.c - the density below which rows are noise.
  *
  * Noise of even density is a mode of the distribution of ln r_K, above the
- * modes of the clusters; the tail of a cluster is no mode. Therefore, a window
- * of 6 K rows moves from the sparsest rows to denser ones. If its width in ln
- * r_K rises to three times the least width so far, and then falls to a third
- * again, rows sparser than the middle of the widest window are noise. The
- * exception is a sparse cluster: noise must be less than half of the rows of
- * every cluster. The density at the widest window must also be less than half
- * the median density: a ball around a row at the boundary of an evenly filled
- * cluster holds half as many rows, and on a grid the rows at the boundary are
- * a mode, too. If no mode is found, a window of twice the rows, whose width
- * varies less by chance, is tried with a smaller contrast.
+ * modes of the clusters; the tail of a cluster is no mode. To find such a
+ * mode, a window of 6 K rows moves from the sparsest rows to denser ones, and
+ * its width in ln r_K is measured. If the width rises to three times the
+ * smallest width so far, and then falls to a third of the greatest width, rows
+ * sparser than the middle of the widest window are noise. There are two
+ * exceptions:
+ *
+ *     Noise must be less than half of the rows of every cluster, because a
+ *     sparse cluster is not noise.
+ *
+ *     The density at the widest window must be less than half the median
+ *     density. A ball around a row at the boundary of an evenly filled cluster
+ *     holds half as many rows, and on a grid the rows at the boundary are a
+ *     mode, too.
+ *
+ * If no mode is found, a window of twice the rows, whose width varies less by
+ * chance, is tried with a smaller contrast (MIN_CONTRAST).
  *
  * Without such a mode, rows are noise where a Gaussian cluster of D dimensions
  * has hardly any rows. There, D ln r_K grows by half the squared distance from
@@ -59,8 +66,8 @@
 #define NORMAL_QUANTILE	1.645
 
 /*
- * Sorts the micro-clusters by r_K, and skips points with r_K = 0. Returns
- * the number of entries in `order`.
+ * Lists the micro-clusters with r_K > 0 in `order`, sorted by r_K, and returns
+ * their number.
  */
 static size_t
 sort_by_radius(const density_walk *w, fc_arena *arena, uint32_t *order)
@@ -188,9 +195,9 @@ gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
 		int32_t		c = w->found->peak_cluster[order[i]];
 
 		if (rows[c] > 0.0)
-			tail[c] = w->radius[CORE][order[i]];	/* the last one is the
-													 * median of r_K^2 of the
-													 * cluster's rows */
+			tail[c] = w->radius[CORE][order[i]];	/* the last value set is
+													 * the median of r_K^2 over
+													 * the cluster's rows */
 		rows[c] -= w->b->n[order[i]];
 	}
 	for (size_t c = 0; c < k; c++)

@@ -100,8 +100,8 @@ find_near(const fc_micro_clusters *b, const double *squared, double max, double 
 
 /*
  * Returns the squared radius of a ball around micro-cluster a that contains
- * the largest known ball around its nearest predecessor. Returns INFINITY for
- * the first micro-cluster.
+ * the largest known ball around the nearest micro-cluster with a lower index.
+ * Returns INFINITY for the first micro-cluster.
  */
 static double
 bound_of_radius(const fc_micro_clusters *b, size_t a, const double *distance,
@@ -122,8 +122,9 @@ bound_of_radius(const fc_micro_clusters *b, size_t a, const double *distance,
 }
 
 /*
- * Computes the squared radii of micro-cluster a. distance: squared distances
- * of all micro-clusters from its mean; changed.
+ * Sets squared[t * m + a] to the squared radii of micro-cluster a for all t <
+ * masses. distance: squared distances from mean_a to all means; overwritten.
+ * near: scratch space for 2 m entries.
  */
 static void
 radii_of(const fc_micro_clusters *b, size_t a, const double *mass, size_t masses,

@@ -67,7 +67,10 @@ offer_edges(outside_tree *o, const double *core, uint32_t v)
 	return best;
 }
 
-/* Sorts edges by reach, ties by length; the order of full ties is kept. */
+/*
+ * Sorts edges by reach, ties by length. Edges that are equal in both keep
+ * their order.
+ */
 static void
 sort_edges(fc_edge *edges, size_t n, fc_arena *arena)
 {

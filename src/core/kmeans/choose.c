@@ -6,8 +6,9 @@
 #include "numerics/selection.h"
 
 /*
- * Minimum agreement of the halves next to a bend of the cost, 0 to 1. With a
- * smaller one, more numbers are tried, which takes longer (bench/number.py).
+ * Minimum agreement (evidence.h) of one of the numbers on both sides of a bend
+ * of the cost, for a number to be tried between them, 0 to 1. With a smaller
+ * one, more numbers are tried, which takes longer (bench/number.py).
  */
 #define MIN_AGREEMENT	0.5
 
@@ -18,7 +19,8 @@
 #define MAX_KINKS	8
 
 /*
- * Minimum bend of the logarithm of the cost for an extra number. A smaller one
+ * Minimum bend of the logarithm of the cost for an extra number: the gain
+ * before the bend minus FC_CLEAR_GAIN times the gain after it. A smaller one
  * tries more numbers (bench/number.py).
  */
 #define MIN_KINK	5e-4
@@ -36,15 +38,15 @@
 #define SEARCH_ROUNDS	10
 
 /*
- * Minimum fraction of the coarse clusters with several finer clusters that
- * must be far apart in a level. A smaller one finds levels by chance
- * (bench/number.py).
+ * Minimum fraction of clusters that are far apart in a level, among its
+ * clusters that contain several of the finest clusters (choose.h). A smaller
+ * one finds levels by chance (bench/number.py).
  */
 #define LEVEL_SHARE	0.8
 
 /*
- * Minimum agreement of the halves for a rival. A smaller one makes more
- * choices unclear (bench/number.py).
+ * Minimum agreement (evidence.h) of a rival. A smaller one makes more choices
+ * unclear (bench/number.py).
  */
 #define RIVAL_AGREEMENT	0.95
 
@@ -62,9 +64,9 @@
 #define LIMIT_SHARE	0.8
 
 /*
- * Minimum fraction of the clusters of a rival that are found. Parts of few rows
- * have valleys by chance, so a smaller one makes more choices unclear
- * (bench/number.py).
+ * Minimum fraction of the clusters of a rival that are found. Clusters of few
+ * rows have valleys between them by chance, so a smaller one makes more
+ * choices unclear (bench/number.py).
  */
 #define RIVAL_FOUND	0.5
 
@@ -72,7 +74,8 @@ typedef struct k_search
 {
 	fc_halves	halves;
 	fc_kmeans_options options;
-	fc_sphere	centered;		/* sphere of projected rows, for options */
+	fc_sphere	centered;		/* sphere in the coordinates of projected rows,
+								 * to which options points */
 	fc_arena   *arena;
 	double		lost;			/* mean squared length of the rows' components
 								 * outside the principal axes */
@@ -95,12 +98,12 @@ max_clusters(size_t n, size_t max_k)
 }
 
 /*
- * Costs of trying a number, for estimates of the time: in multiply-adds per
- * row; per row and cluster; and per row, cluster and dimension, which is more
- * where BLAS replaces packs. Then the cost of the principal axes of wide rows,
- * in multiply-adds per n * d * min(n, d). With lower ones, a call takes longer
- * than estimated. Measured with 10,000 and 20,000 rows in 2 to 300 dimensions
- * and 10 to 200 clusters.
+ * Costs for estimates of the time. The first four are costs of trying a number
+ * k, in multiply-adds: per row; per row and cluster; and per row, cluster and
+ * dimension, with packs and with BLAS. COST_OF_AXES is the cost of the
+ * principal axes of wide rows, in multiply-adds per n * d * min(n, d). With
+ * lower ones, a call takes longer than estimated. Measured with 10,000 and
+ * 20,000 rows in 2 to 300 dimensions and 10 to 200 clusters.
  */
 #define COST_OF_ROW	900.0
 #define COST_OF_CLUSTER	95.0
@@ -132,8 +135,8 @@ fc_choose_k_operations(size_t n, size_t d, size_t max_k)
 }
 
 /*
- * Leaves out the fraction `trim` of the rows that is farthest from their
- * median.
+ * Replaces *rows by a copy without weights, which leaves out the fraction
+ * `trim` of the weight that is farthest from the median.
  */
 static void
 trim_rows(fc_rows *rows, double trim, fc_arena *arena)
@@ -216,8 +219,9 @@ measure_gains(fc_choice *choice)
 
 /*
  * Returns the number of clusters, between two numbers tried, at which the
- * logarithm of the cost bends most. Estimates it as the intersection of the
- * lines before and after the gap. Returns 0 if there is no clear bend.
+ * logarithm of the cost bends most. Estimates it as the intersection of two
+ * lines, which continue the cost before and after the gap between these
+ * numbers. Returns 0 if there is no clear bend.
  */
 static size_t
 kink(const fc_choice *choice)
@@ -262,7 +266,8 @@ refine(k_search *s)
 }
 
 /*
- * Returns true in any of these cases, where k is the number of tried[i]:
+ * Returns true if the last cluster of tried[i] is needed, or if this is not
+ * known. One of these conditions suffices, where k = tried[i].k:
  *     the last of the k clusters gains FC_CLEAR_GAIN times as much as one more;
  *     all k clusters are found, and of k + 1 clusters at most k are separated;
  *     k - 1 was not tried, or no greater number was.
@@ -296,13 +301,15 @@ is_stable(const fc_choice *choice, size_t i)
 /* ---- levels ---- */
 
 /*
- * Edges of a coarse cluster in the minimum spanning tree of the fine
- * centroids.
+ * Lengths of the edges of a coarse cluster in the minimum spanning tree of the
+ * fine centroids.
  */
 typedef struct cluster_edges
 {
-	double		within;			/* longest edge within the cluster */
-	double		between;		/* shortest edge to another cluster */
+	double		within;			/* longest edge within the cluster; 0 if there
+								 * is none there */
+	double		between;		/* shortest edge to another cluster; INFINITY
+								 * if there is no such edge */
 } cluster_edges;
 
 /*
@@ -356,9 +363,10 @@ measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
 }
 
 /*
- * Counts the coarse clusters that contain several fine ones (parted). Counts
- * how many of these are farther from other clusters than their fine clusters
- * are from each other, by the factor FC_LEVEL_GAP (apart).
+ * Sets *parted to the number of clusters of tried[coarse] that contain several
+ * clusters of tried[fine]. Sets *apart to the number of these that are far
+ * apart: their distance to other coarse clusters is at least FC_LEVEL_GAP
+ * times the distance between the fine clusters in them.
  */
 static void
 count_parted(const k_search *s, size_t coarse, size_t fine, size_t *parted,
@@ -397,8 +405,8 @@ count_parted(const k_search *s, size_t coarse, size_t fine, size_t *parted,
 }
 
 /*
- * Returns true if more than half of the coarse clusters are parted, and most of
- * these are apart.
+ * Returns true if more than half of the coarse clusters contain several fine
+ * ones, and at least LEVEL_SHARE of these are far apart (count_parted).
  */
 static bool
 is_level(const k_search *s, size_t coarse, size_t fine)
@@ -412,8 +420,8 @@ is_level(const k_search *s, size_t coarse, size_t fine)
 }
 
 /*
- * Returns true if the fine clusters only part some coarse ones, which are all
- * apart.
+ * Returns true if some coarse clusters contain several fine ones, and all of
+ * these coarse clusters are far apart (count_parted).
  */
 static bool
 is_within(const k_search *s, size_t coarse, size_t fine)
@@ -428,8 +436,9 @@ is_within(const k_search *s, size_t coarse, size_t fine)
 /* ---- the choice ---- */
 
 /*
- * Chooses if no number is stable: returns the index in tried of the greatest
- * product of agreement and log(cost(1) / cost(k)) / log(k), or 0.
+ * Returns the index in tried of the number to choose if no number is stable:
+ * the one with the greatest product of agreement and log(cost(1) / cost(k)) /
+ * log(k), or 0 if no product is positive.
  */
 static size_t
 best_unstable(const fc_choice *choice)
@@ -471,9 +480,11 @@ is_cut_off(const k_search *s)
 }
 
 /*
- * Chooses the coarsest level of the finest number, which is the stable one with
- * the greatest surplus of clusters found over clusters not found. The next
- * finer level becomes the second number.
+ * Sets the verdict, the chosen number and the second number (choose.h). The
+ * finest number is the stable one with the greatest surplus of clusters found
+ * over clusters not found, or the greatest number tried if more clusters are
+ * likely. Its coarsest level is chosen, and the next finer level becomes the
+ * second number.
  */
 static void
 choose(k_search *s)
@@ -514,9 +525,10 @@ choose(k_search *s)
 }
 
 /*
- * Returns true if the cost of `fine` is lower than division explains: into m
- * parts each, clusters that are even lines would have 1 / m^2 of the cost of
- * `coarse`, and clusters of more dimensions more.
+ * Returns true if `fine` has a lower cost than would result from dividing each
+ * cluster of `coarse` into m parts, where m is the ratio of their numbers of
+ * clusters. Dividing evenly filled lines lowers the cost to 1 / m^2 of the
+ * cost of `coarse`; dividing clusters of more dimensions lowers it less.
  */
 static bool
 bends_cost(const fc_tried *coarse, const fc_tried *fine)
@@ -527,14 +539,15 @@ bends_cost(const fc_tried *coarse, const fc_tried *fine)
 }
 
 /*
- * Returns the smallest rival of the chosen number of clusters, or 0. A rival is
- * a greater number that may be the better choice, for one of two reasons. More
- * of its clusters are found; or both halves give the same clusters, and the
- * cost falls steeply up to this number and slowly after it. The second reason
- * does not count along one axis, where halves divide any rows into nearly the
- * same parts. Numbers that only divide the chosen clusters, if these are far
- * apart, are no rivals. If the chosen number is a level, which has finer
- * numbers within it, it has no rivals, because these would all qualify.
+ * Returns the smallest rival of the chosen number of clusters, or 0. A rival
+ * is a greater number that may be the better choice, for one of two reasons.
+ * More of its clusters are found; or both halves give the same clusters, and
+ * the cost falls steeply up to this number and slowly after it. The second
+ * reason does not count along one axis, where k-means divides both halves into
+ * nearly the same parts, even without clusters. Numbers that only divide the
+ * chosen clusters, if these are far apart, are no rivals. If the chosen number
+ * is a level, it has no rivals, because all finer numbers within the level
+ * would qualify.
  */
 static size_t
 rival_of(const k_search *s)
@@ -606,10 +619,11 @@ try_all(k_search *s, size_t max)
 }
 
 /*
- * Returns true if FC_REPEATED_SHARE of the coordinates have few values that are
- * repeated, such as a flag or a category. Their gaps are no evidence for
- * clusters, but silhouettes are large across them. Of many numbers with few
- * digits, some have such values by chance.
+ * Returns true if more than FC_REPEATED_SHARE of the coordinates have few,
+ * repeated values, such as a flag or a category. Gaps between these values are
+ * no evidence for clusters, but make silhouettes large. Some coordinates are
+ * allowed to have such values, because many columns of numbers with few digits
+ * include some by chance.
  */
 static bool
 has_repeated_values(const fc_rows *rows)
@@ -655,8 +669,10 @@ project_wide_rows(k_search *s, fc_rows *rows)
 }
 
 /*
- * Chooses by the rule for few rows if `few_rows` is true, and by the evidence
- * of two halves if that rule does not apply or finds no clear number.
+ * Chooses by the rule for few rows if `few_rows` is true, else by the evidence
+ * of two halves. If the rule for few rows finds no clear number in several
+ * dimensions, tries the halves, too. Their choice is taken if it is clear, or
+ * if more numbers were tried on them.
  */
 static void
 choose_by_rules(k_search *s, const fc_rows *rows, bool halved, size_t max_k, bool few_rows,
@@ -667,7 +683,7 @@ choose_by_rules(k_search *s, const fc_rows *rows, bool halved, size_t max_k, boo
 
 	if (few_rows)
 		fc_choose_of_few(rows, max_k, &s->options, s->arena, &few);
-	/* halves of few rows on a line have valleys by chance */
+	/* the density of few rows on a line has valleys by chance */
 	if (few.count == 0 || (few.verdict == FC_K_UNCLEAR && rows->d > 1))
 	{
 		s->halves = fc_halves_deal(rows, halved, apart, s->options.seed, s->arena);

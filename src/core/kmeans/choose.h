@@ -2,51 +2,68 @@
  * choose.h - the choice of the number of clusters, from the evidence for
  * several numbers.
  *
- *     stability(k) = agreement(k) found(k) / k                (evidence.h)
+ *     stability(k) = agreement(k) found(k) / k
  *
- * Wide rows are projected onto FC_CHOOSE_AXES principal axes (ordered.h).
- * Numbers are tried from 1 up in steps of a fifth, and where the logarithm of
- * the cost bends. Each search continues from the centroids of the next lower
- * number tried. A number k is stable when its stability reaches
- * FC_CLEAR_STABILITY and its last cluster is needed: it gains FC_CLEAR_GAIN
- * times as much as one more cluster, or all k clusters are found and of k + 1
- * clusters at most k are separated. Clusters without spread are not stable.
+ * The evidence comes from two halves of the rows (evidence.h). Wide rows are
+ * first projected onto FC_CHOOSE_AXES principal axes (ordered.h). Numbers are
+ * tried from 1 up in steps of a fifth, and where the logarithm of the cost
+ * bends. Each search continues from the centroids of the next lower number
+ * tried. The gain of a number is the relative fall of the cost per cluster
+ * that is added.
+ *
+ * A number k is stable when its stability reaches FC_CLEAR_STABILITY and its
+ * last cluster is needed. This is so in two cases: the gain of k is
+ * FC_CLEAR_GAIN times the gain of one more cluster; or all k clusters are
+ * found, and at most k of k + 1 clusters are separated. Clusters of repeated
+ * values, without spread, are not stable.
  *
  * The finest number is the stable one with the greatest difference between the
  * clusters found and the clusters not found. A smaller stable number is a
  * level when two conditions hold: more than half of its clusters contain
  * several of the finest clusters, and four fifths of these are far apart. A
  * cluster is far apart if its distance to the others is FC_LEVEL_GAP times the
- * distance between the finest clusters within it; distances are edges of the
+ * distance between the finest clusters within it. Distances are edges of the
  * minimum spanning tree of the finest centroids (single linkage). The smallest
- * level is chosen, and the next level is the second; without a level, the
- * finest number is chosen. Hence a greater max_k changes nothing once it is
- * large enough.
+ * level is chosen, and the next level, or the finest number, is the second
+ * number. Without a level, the finest number is chosen. Hence a greater max_k
+ * changes nothing once it is large enough.
  *
  * The choice is clear unless its clusters hide others (evidence.h) or it has a
- * rival. A rival is a greater number for which more clusters are found, and at
- * least half of all, or whose clusters are reproduced in both halves and gain
- * at least half as much, and more than parts of a line. Parts of chosen
- * clusters that are far apart are no rivals; a level has none. The verdict is
- * FC_K_LIMIT when the greatest number tried is chosen: because it is the
- * finest, or because its clusters are well separated and the cost still falls
- * fast. If no number is stable, the choice is the number with the greatest
- * product of agreement and log(cost(1) / cost(k)) / log(k); for a uniform
- * distribution the second factor is 2 / d.
+ * rival. A rival is a greater number with one of two properties:
  *
- * Halves of few rows say little. Below FC_FEW_ROWS rows, up to FC_FEW_CLUSTERS
- * numbers are therefore tried on all rows first (few_rows.c), unless many
- * coordinates have few values that are repeated. The number with the greatest
- * mean silhouette is chosen, if each of its clusters has FC_FEW_PER_CLUSTER
- * rows. It is clear if this silhouette is above FC_FEW_SILHOUETTE, and if the
- * labels by the centroids of resamples agree with it by an adjusted Rand index
- * above FC_FEW_STABILITY. In many dimensions all rows are about equally far
- * from each other. Therefore silhouettes of k clusters of wide rows are
- * compared on the leading k principal axes, and the silhouette of a clear
- * number is measured on the k - 1 axes that its centroids span. Along a single
- * axis it is above FC_FEW_LINE_SILHOUETTE. If the number is not clear, the rule
- * above decides if there are several dimensions and it finds a clear number, or
- * if there are rows for more numbers than were tried.
+ *     more of its clusters are found than the chosen number has, and at
+ *     least half of them
+ *
+ *     both halves give the same clusters, its gain is at least half the gain
+ *     of the chosen number and FC_CLEAR_GAIN times the next gain, and its cost
+ *     is lower than if lines were merely divided
+ *
+ * Numbers that only divide chosen clusters, if these are far apart, are no
+ * rivals. A level has no rivals. The verdict is FC_K_LIMIT when the greatest
+ * number tried is chosen: because it is the finest, or because its clusters
+ * are well separated and the cost still falls fast. If no number is stable,
+ * the choice is the number with the greatest product of agreement and
+ * log(cost(1) / cost(k)) / log(k); for a uniform distribution the second
+ * factor is 2 / d.
+ *
+ * Two halves of a small table have too few rows for this evidence. Below
+ * FC_FEW_ROWS rows, up to FC_FEW_CLUSTERS numbers are therefore tried on all
+ * rows first (few_rows.c), unless many coordinates have few values that are
+ * repeated. The number with the greatest mean silhouette is chosen, among
+ * numbers whose clusters have FC_FEW_PER_CLUSTER rows each. It is clear under
+ * two conditions. The silhouette is above FC_FEW_SILHOUETTE, or along a single
+ * axis above FC_FEW_LINE_SILHOUETTE. The labels by the centroids of resamples
+ * agree with the labels of the rows by an adjusted Rand index above
+ * FC_FEW_STABILITY.
+ *
+ * In many dimensions all rows are about equally far from each other.
+ * Silhouettes of k clusters of wide rows are therefore compared on the leading
+ * k principal axes. Whether the best number is clear depends on the silhouette
+ * on the leading k - 1 axes, which the centroids of separated clusters span.
+ *
+ * If the number is not clear and there are several dimensions, the evidence of
+ * two halves is used, too. Its choice replaces the other one if it is clear,
+ * or if there are rows for more numbers than were tried.
  *
  * Cost: 2 FC_CHOOSE_PASSES n k d multiply-adds for each number k tried.
  */
@@ -63,14 +80,15 @@
 #define FC_CLEAR_STABILITY	0.85
 
 /*
- * Minimum gain of the last cluster, relative to the gain of one more. With a
- * smaller one, numbers that split a cluster count as stable (bench/number.py).
+ * Minimum gain of the last cluster, relative to the gain of one more cluster.
+ * With a smaller one, numbers that split a cluster count as stable
+ * (bench/number.py).
  */
 #define FC_CLEAR_GAIN	2.0
 
 /*
- * Fraction of the cost of a single cluster at or below which clusters consist
- * of repeated values. A guess.
+ * Cost, relative to the cost of a single cluster, at or below which clusters
+ * consist of repeated values. A guess.
  */
 #define FC_NO_SPREAD	1e-6
 
@@ -103,14 +121,15 @@
 
 /*
  * Number of rows below which numbers are first tried on all rows. A larger one
- * takes the rule for few rows where halves say more. A guess.
+ * uses the rule for few rows in tables whose halves are large enough. A guess.
  */
 #define FC_FEW_ROWS	400
 
 /*
  * Fraction of the coordinates with few, repeated values above which the rule
- * for few rows is not used. A larger one calls numbers clear for flags; with a
- * smaller one, rounded numbers in wide tables count as flags. A guess.
+ * for few rows is not used. With a larger one, numbers are clear whose
+ * clusters only differ in flags. With a smaller one, the rule is not used for
+ * wide tables of rounded numbers. A guess.
  */
 #define FC_REPEATED_SHARE	0.1
 
@@ -123,17 +142,18 @@
 #define FC_FEW_CLUSTERS	10
 
 /*
- * Minimum mean silhouette, in general and along one axis, and minimum agreement
- * of resamples of a clear number, at most 1. Smaller ones call more numbers
- * clear by chance: of 4,000 structureless tables of 15 to 48 rows 15 are clear,
- * 13 of them lognormal; of 2,000 structureless columns of 15 to 100 rows 29 are
- * clear, 27 of them lognormal, and 237 at 0.7.
+ * Conditions for a clear number, each at most 1: the minimum mean silhouette
+ * in general, the minimum mean silhouette along one axis, and the minimum
+ * agreement of resamples. Smaller ones call more numbers clear by chance. With
+ * these values, 15 of 4,000 structureless tables of 15 to 48 rows are clear,
+ * 13 of them lognormal. Of 2,000 structureless columns of 15 to 100 rows, 29
+ * are clear, 27 of them lognormal; at a silhouette of 0.7, 237 are clear.
  */
 #define FC_FEW_SILHOUETTE	0.7
 #define FC_FEW_LINE_SILHOUETTE	0.83
 #define FC_FEW_STABILITY	0.9
 
-/* Maximum number of numbers tried, the length of an array. */
+/* Maximum number of values of k that are tried, the length of an array. */
 #define FC_TRIED_MAX	256
 
 typedef struct fc_tried
@@ -162,15 +182,17 @@ typedef struct fc_choice
 	fc_tried	tried[FC_TRIED_MAX];	/* numbers tried, by ascending k */
 	size_t		count;
 	size_t		chosen;			/* index in tried of the chosen number */
-	size_t		second;			/* number of clusters of the next finer level;
-								 * 0: unknown */
+	size_t		second;			/* second number (see above): the next finer
+								 * level, or the finest number; 0: no level was
+								 * chosen, or the second number is unknown */
 	size_t		hidden;			/* number of the chosen clusters that hide
 								 * others (evidence.h) */
 	size_t		rival;			/* a greater number that may be the right one;
 								 * 0: no such number */
 	bool		few;			/* true: chosen by the rule for few rows */
-	bool		apart;			/* true: the silhouette is that of a clear
-								 * number; few rows only */
+	bool		apart;			/* true: the silhouette is high enough for a
+								 * clear number; set only by the rule for few
+								 * rows */
 	fc_k_verdict verdict;
 } fc_choice;
 
@@ -178,12 +200,13 @@ typedef struct fc_choice
 double		fc_choose_k_operations(size_t n, size_t d, size_t max_k);
 
 /*
- * Chooses a number of clusters from 1 to max_k. halved: true if rows of the
- * first half must not be in a half with rows of the second. trim: fraction of the rows to
- * leave out, which are farthest from the median (numerics/selection.h). apart:
- * d flags of two-valued coordinates that are known to separate clusters, or
- * NULL. options: settings of each search. The caller ensures that there are
- * rows.
+ * Chooses a number of clusters from 1 to max_k. The caller ensures that there
+ * are rows. halved: true if the first half of the rows and the second half
+ * must not be mixed (fc_halves_deal). trim: fraction of the rows to leave out,
+ * which are farthest from the median (numerics/selection.h). apart: d flags of
+ * two-valued coordinates that are known to separate clusters, or NULL.
+ * options: settings of each search, except its budget, tolerance, and numbers
+ * of starts, rounds and steps.
  */
 void		fc_choose_k(const fc_rows *rows, bool halved, size_t max_k, double trim,
 						const bool *apart, const fc_kmeans_options *options,

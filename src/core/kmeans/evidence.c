@@ -384,8 +384,8 @@ nearest(comparison *h, const float *x)
 
 /*
  * Labels all rows by the centroids of one half, and counts them for the
- * valleys of this half. Sums the squared distances of the rows of the other
- * half.
+ * valleys of this half. Sets half->cost to the sum of the squared distances of
+ * the other half's rows to their nearest centroids.
  */
 static void
 judge_rows(comparison *h, evidence_half *half, size_t side)
@@ -408,8 +408,9 @@ judge_rows(comparison *h, evidence_half *half, size_t side)
 }
 
 /*
- * Computes the fraction of the rows to which both halves give matching
- * clusters, and the number of clusters that both halves reproduce.
+ * Sets *agreement to the fraction of the rows to which both halves give
+ * matching clusters, and *returning to the number of clusters that both halves
+ * reproduce.
  */
 static void
 measure_agreement(comparison *h, fc_arena *arena, double *agreement,

@@ -5,8 +5,8 @@
  * The rows are dealt into two halves at random; k-means of each half gives
  * centroids C_0 and C_1.
  *
- *     cost       the mean squared distance of each half's rows to the
- *                centroids of the other
+ *     cost       the mean squared distance of each half's rows to their
+ *                nearest centroids of the other half
  *     agreement  the share of the rows to which C_0 and C_1 give matching
  *                clusters (Ben-Hur, Elisseeff and Guyon 2002; Lange, Roth,
  *                Braun and Buhmann 2004)
@@ -18,14 +18,15 @@
  *
  * A coordinate with at most FC_FEW_VALUES values, such as a flag or a
  * category, has gaps between its values that are not valleys of a density.
- * Before valleys are sought, such values are spread: each is moved by a
- * uniform random number of up to the mean step between the values, in either
- * direction (L. Theis, A. van den Oord and M. Bethge 2016). Hence clusters are
+ * Such values are spread before valleys are sought: a uniform random number is
+ * added to each, between minus and plus the mean step between neighbouring
+ * values (L. Theis, A. van den Oord and M. Bethge 2016). Hence clusters are
  * separated if they differ in several columns, but not if they differ only in
  * one text column or its NULLs.
  *
- * The clusters of k-means in a uniform distribution have no valleys between
- * them in few dimensions, and no agreement in many.
+ * Valleys and agreement are both needed, because k-means also divides a
+ * uniform distribution into clusters. In few dimensions, these clusters agree,
+ * but have no valleys between them. In many dimensions, they do not agree.
  */
 #ifndef FC_KMEANS_EVIDENCE_H
 #define FC_KMEANS_EVIDENCE_H
@@ -54,12 +55,12 @@ typedef struct fc_evidence
  */
 #define FC_FEW_VALUES	16
 
-/* Maximum number of clusters, because the counts of all pairs are stored. */
+/* Maximum number of clusters, because counts of all their pairs are stored. */
 #define FC_EVIDENCE_CLUSTERS	1024
 
 /*
- * Lists the distinct values of coordinate c of x (n x d), and returns their
- * number; 0 if there are more than FC_FEW_VALUES.
+ * Stores the distinct values of coordinate c of x (n x d) in `values`. Returns
+ * their number, or 0 if there are more than FC_FEW_VALUES.
  */
 size_t		fc_few_values(const float *x, size_t n, size_t d, size_t c,
 						  float values[FC_FEW_VALUES]);
@@ -79,9 +80,11 @@ typedef struct fc_halves
 } fc_halves;
 
 /*
- * Deals rows, at least two, into halves, and ignores their weights. halved: the
- * first n / 2 rows are the first half. apart: d
- * flags of coordinates whose values are not spread, or NULL.
+ * Deals rows, at least two, into two halves at random. Weights are ignored.
+ * halved: true if the first n / 2 rows and the other rows are two halves
+ * already; the rows of each are only shuffled. apart: d flags, true for
+ * coordinates whose values are not spread, even if they are few; NULL: no such
+ * coordinates.
  */
 fc_halves	fc_halves_deal(const fc_rows *rows, bool halved, const bool *apart, uint64_t seed,
 						   fc_arena *arena);
@@ -114,7 +117,9 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
  *     t(x) = (||x - c_i||^2 - ||x - c_j||^2) / (2 ||c_i - c_j||^2),
  *         -1/2 at c_i, 0 at the border, 1/2 at c_j.
  *
- * Counts in a window of FC_VALLEY_WINDOW bins have a valley at v when
+ * The line is divided into bins, and count(v) is the number of rows in the
+ * window of FC_VALLEY_WINDOW bins that begins at bin v. There is a valley at v
+ * when
  *
  *     count(v) <= FC_VALLEY_DEPTH m   and
  *     m - count(v) >= FC_VALLEY_ERRORS sqrt(m + count(v)),
@@ -123,14 +128,14 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
  * clusters without a valley between them count as one. Between two normal
  * distributions of equal weight, 4 deviations apart, the count falls to 0.29
  * of the peaks. Between clusters of k-means in a uniform distribution, the
- * ratio is about 1, but 0.5 to 0.7 in the plane, where clusters are narrow at
- * their border.
+ * count hardly falls, except in the plane: clusters are narrow at their border
+ * there, and the count falls to 0.5 to 0.7 of the peaks.
  */
 
 /*
  * Maximum count in a valley, relative to the lesser of its peaks. A larger one
- * separates clusters that overlap, and clusters with a valley by chance
- * (bench/number.py, bench/tuned.py).
+ * separates clusters that overlap, but also clusters between which chance
+ * makes a valley (bench/number.py, bench/tuned.py).
  */
 #define FC_VALLEY_DEPTH	0.6
 
@@ -141,14 +146,14 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
 #define FC_VALLEY_ERRORS	2.0
 
 /*
- * Minimum number of rows of a cluster that counts; with fewer rows, the counts
- * of bins vary by chance (bench/number.py).
+ * Minimum number of rows of a cluster that can count as separated. With fewer
+ * rows, the counts of bins vary by chance (bench/number.py).
  */
 #define FC_VALLEY_ROWS	8
 
 /*
- * Number of bins of a pair of clusters on one side of the border, where t is
- * from -0.75 to 0: 0.75 / FC_VALLEY_WIDTH.
+ * Number of bins on either side of the border between two clusters, up to |t|
+ * = 0.75: 0.75 / FC_VALLEY_WIDTH.
  */
 #define FC_VALLEY_BINS	15
 
@@ -178,12 +183,12 @@ typedef struct fc_valleys
 	size_t	   *rows;			/* k: number of rows per cluster */
 } fc_valleys;
 
-/* Initialises the counts for k centroids (k x d), without rows. */
+/* Returns valleys for k centroids (k x d) with all counts 0. */
 fc_valleys	fc_valleys_start(const double *centroids, size_t k, size_t d, fc_arena *arena);
 
 /*
- * Adds a row of cluster `label`, given its squared distances to the k
- * centroids.
+ * Counts a row of cluster `label`. squares: squared distances of the row to
+ * the k centroids.
  */
 void		fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label);
 
@@ -204,11 +209,12 @@ void		fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separ
  * of a quarter, a half or one standard deviation of the projections. The
  * counts in them are tested for valleys as described above, but with the
  * stricter FC_HIDDEN_DEPTH and FC_HIDDEN_ERRORS. A gap is the distance between
- * the first peaks on both sides of a valley.
+ * the peaks next to a valley on both sides.
  *
  * A cluster hides others when a gap in it is at least FC_HIDDEN_SHARE of the
- * gap on the line to its nearest neighbour. Rows are tested twice: with
- * repeated values spread, and without the coordinates of such values.
+ * gap between the cluster and its nearest other cluster. Each cluster is
+ * tested twice: with repeated values spread, and without the coordinates that
+ * have repeated values.
  *
  * Cost: n (d + 64) d multiply-adds.
  */

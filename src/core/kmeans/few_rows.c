@@ -8,9 +8,9 @@
 #include "numerics/rows.h"
 
 /*
- * Number of dimensions from which on silhouettes are measured on leading axes.
- * A larger one finds small silhouettes of separated clusters in 10 to 60
- * dimensions. A guess.
+ * Minimum number of dimensions of wide rows, whose silhouettes are measured on
+ * leading principal axes. With a larger one, separated clusters in 10 to 60
+ * dimensions have small silhouettes. A guess.
  */
 #define WIDE_DIMENSIONS	11
 
@@ -20,7 +20,10 @@
  */
 #define RESAMPLES	20
 
-/* Numbers of starts for all rows, and for a resample. Guesses. */
+/*
+ * Numbers of k-means++ starts for all rows, and for a resample. More starts
+ * find a lower SSE and take longer. Guesses.
+ */
 #define STARTS	5
 #define RESAMPLE_STARTS	2
 
@@ -31,10 +34,10 @@ typedef struct few_search
 	fc_arena   *arena;
 	float	   *projected;		/* n x axes: rows on their leading principal
 								 * axes */
-	size_t		axes;			/* number of leading principal axes; 0 if the
-								 * rows are not wide */
-	double	   *distance;		/* n x n distances between the rows, on
-								 * leading axes of wide rows */
+	size_t		axes;			/* number of leading principal axes that are
+								 * stored; 0 if rows are not wide */
+	double	   *distance;		/* n x n: distances between the rows; for wide
+								 * rows, on leading principal axes */
 } few_search;
 
 static void
@@ -58,10 +61,11 @@ new_result(size_t n, size_t d, size_t k, fc_arena *arena)
 }
 
 /*
- * Returns the mean silhouette of the rows: (b - a) / max(a, b), where a is the
- * mean distance to the other rows of the cluster, and b the smallest mean
- * distance to the rows of another one; 0 for a row that is a cluster by itself
- * (P. Rousseeuw 1987).
+ * Returns the mean silhouette of the rows (P. Rousseeuw 1987). The silhouette
+ * of a row is (b - a) / max(a, b), where a is the mean distance to the other
+ * rows of its cluster, and b is the mean distance to the rows of another
+ * cluster, the one for which this mean is smallest. It is 0 for a row that is
+ * a cluster by itself.
  */
 static double
 silhouette(const few_search *w, const int32_t *label, size_t k)
@@ -96,8 +100,8 @@ silhouette(const few_search *w, const int32_t *label, size_t k)
 }
 
 /*
- * Measures the distances between the n rows of x, which are `stride` values
- * apart, in the first d dimensions.
+ * Sets w->distance to the distances between the n rows of x in the first d
+ * dimensions. Each row of x has `stride` values.
  */
 static void
 measure_distances(few_search *w, const float *x, size_t stride, size_t d)
@@ -129,7 +133,8 @@ pairs(double count)
 
 /*
  * Returns the adjusted Rand index of two labellings with k labels each (L.
- * Hubert, P. Arabie 1985); 1 if both have one cluster.
+ * Hubert, P. Arabie 1985); 1 if both have a single cluster, or if every row is
+ * a cluster by itself in both.
  */
 static double
 adjusted_rand(const int32_t *a, const int32_t *b, size_t n, size_t k, fc_arena *arena)
@@ -192,9 +197,10 @@ label_rows(const fc_rows *rows, const double *centroids, size_t k, int32_t *labe
 }
 
 /*
- * Returns the mean adjusted Rand index between the labels of all rows, found
- * with w->options.seed, and their labels by the centroids of resamples. A
- * resample has n of the n rows, drawn with replacement.
+ * Returns the mean adjusted Rand index between `label` and the labels of all
+ * rows by the centroids of resamples. A resample has n rows, drawn from all n
+ * rows with replacement. w->options.seed must be the seed with which `label`
+ * was found.
  */
 static double
 resampled_agreement(few_search *w, const int32_t *label, size_t k)
@@ -232,9 +238,12 @@ has_small_cluster(const fc_kmeans_result *result, size_t k)
 }
 
 /*
- * Tries k clusters, and returns their mean silhouette; 0 if a cluster has too
- * few rows, such as a few outliers. Sets *between to their mean silhouette on
- * the k - 1 axes that separate them; narrow rows have one silhouette.
+ * Fills *tried for k clusters, and returns their mean silhouette, which for
+ * wide rows is measured on the leading k principal axes. Sets *between to
+ * their silhouette on the leading k - 1 axes, which the centroids of separated
+ * clusters span; for other rows, *between is the silhouette that is returned.
+ * Both are 0 if k is 1 or a cluster has fewer than FC_FEW_PER_CLUSTER rows,
+ * such as a few outliers.
  */
 static double
 try_few(few_search *w, size_t k, uint64_t seed, fc_tried *tried, double *between)

@@ -72,8 +72,8 @@ is_valley(double count, double peak)
 }
 
 /*
- * Returns the index of the window with the first peak next to a valley at v,
- * below it (step -1) or above it (step 1).
+ * Returns the index of the window with the first peak that is met on the way
+ * from a valley at v downwards (step -1) or upwards (step 1).
  */
 static size_t
 first_peak(const double *window, size_t places, size_t v, int step)

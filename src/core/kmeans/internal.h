@@ -14,18 +14,19 @@
  *
  * In few dimensions (d <= FC_PACK_DIMENSIONS), the loops work on packs:
  * FC_PACK rows stored dimension by dimension, so that a vector lane is a row.
- * In more dimensions, BLAS computes tiles of dot products, which are scanned.
+ * In more dimensions, BLAS computes tiles of dot products, and the loops
+ * search each tile for the lowest scores.
  */
 
 /*
- * Number of rows in a pack. A larger pack uses more vector registers, as long
- * as there are enough of them (bench/speed.py).
+ * Number of rows in a pack. A larger pack makes better use of the vector
+ * registers, as long as it fits them (bench/speed.py).
  */
 #define FC_PACK	32
 
 /*
- * Maximum number of dimensions for packs; with more dimensions, BLAS is used,
- * whose calls then cost little in comparison. A guess.
+ * Maximum number of dimensions for packs. With more dimensions, BLAS is used,
+ * because the overhead of its calls is then small. A guess.
  */
 #define FC_PACK_DIMENSIONS	32
 
@@ -37,14 +38,14 @@
 #define FC_TILE_CENTROIDS	256
 
 /*
- * Transposes rows into a pack, packed[c * FC_PACK + r] = x[r][c]; rows beyond
- * `rows` are zero.
+ * Transposes rows into a pack: sets packed[c * FC_PACK + r] to x[r][c] for r <
+ * rows, and the rest of the pack to 0.
  */
 void		fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed);
 
 /*
  * Sets best[r] and label[r] of FC_PACK rows to the min and argmin over j of
- * half_norms[j] - x_r . c_j.
+ * the score half_norms[j] - x_r . c_j, where half_norms[j] is ||c_j||^2 / 2.
  */
 void		fc_kmeans_pack_nearest(const float *packed, size_t d,
 								   const float *centroids, const float *half_norms,
@@ -76,7 +77,8 @@ void		fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count,
 typedef struct fc_kmeans_rows
 {
 	const float *x;				/* n x d */
-	const double *weight;		/* n: weights */
+	const double *weight;		/* n: weights; NULL: all are 1, until
+								 * fc_kmeans_measure_rows sets them */
 	size_t		n;
 	size_t		d;
 	const uint32_t *order;		/* n: index of each row among the caller's
@@ -103,15 +105,15 @@ typedef struct fc_kmeans_search
 	bool		wide;
 
 	/*
-	 * Prepares the search before anything else reads the rows, whose order it
-	 * may change. NULL: nothing to prepare.
+	 * Prepares the search, and may change the order of the rows. It is called
+	 * before anything else reads them. NULL: nothing to prepare.
 	 */
 	void		(*arrange_rows) (fc_kmeans_work *w);
 	/* Sets w->label and w->near of all rows by the centroids in w->rounded. */
 	void		(*nearest_of_rows) (fc_kmeans_work *w);
 } fc_kmeans_search;
 
-/* Gains and costs of splitting and merging each cluster. */
+/* Gain of splitting each cluster, and cost of merging it with another. */
 typedef struct fc_splits
 {
 	uint32_t   *row;			/* n: indices of the rows of positive weight,
@@ -126,7 +128,8 @@ typedef struct fc_splits
 								 * cluster itself if it is the only one */
 	bool	   *taken;			/* k: true once a cluster was split or joined
 								 * in this round */
-	fc_keyed   *by_gain;		/* k: clusters by falling gain or weight */
+	fc_keyed   *by_gain;		/* k: clusters by falling gain, or by falling
+								 * weight in rounds that balance */
 	fc_keyed   *by_cost;		/* k: clusters by rising cost */
 	fc_keyed   *scratch;		/* k: scratch for sorting */
 	float	   *direction;		/* d: normal of the plane that splits a
@@ -164,9 +167,10 @@ typedef struct fc_effort
 	/* Rounds of splits and merges: */
 	double		start_tolerance;	/* tolerance of Lloyd's steps before the
 									 * rounds */
-	double		sure_gain;		/* gain of a round below which sure moves end */
-	int			max_trial_failures; /* number of trials with little gain that
-									 * ends the rounds; 0: no trials */
+	double		sure_gain;		/* gain below which a round of sure moves
+								 * (split_merge.c) is the last */
+	int			max_trial_failures; /* number of failed trials (split_merge.c)
+									 * that ends the rounds; 0: no trials */
 	double		max_trial_work; /* number of multiply-adds of a failed trial
 								 * above which it is the last trial */
 	double		end_tolerance;	/* tolerance of Lloyd's steps after the rounds */
@@ -222,8 +226,8 @@ struct fc_kmeans_work
 	uint64_t	visited;		/* number of rows visited by Lloyd steps so
 								 * far, plus a quarter of the number of
 								 * distances to candidates */
-	double		spent;			/* multiply-adds spent up to the last
-								 * measurement */
+	double		spent;			/* multiply-adds spent until the last call of
+								 * fc_kmeans_measure */
 
 	/* State of the assignment of rows: */
 	bool		careful;		/* true once the rounding error of scores is
@@ -308,7 +312,10 @@ const fc_kmeans_search *fc_kmeans_choose_search(const fc_kmeans_rows *rows, size
  */
 void		fc_kmeans_measure_rows(fc_kmeans_work *w);
 
-/* Draws centroids of w->rows by k-means++; the caller releases the arena. */
+/*
+ * Sets w->centroid to w->k seeds, drawn from w->rows by k-means++. The caller
+ * releases the arena.
+ */
 void		fc_kmeans_seed(fc_kmeans_work *w);
 
 /*
@@ -328,11 +335,11 @@ void		fc_kmeans_round(fc_kmeans_work *w);
 void		fc_kmeans_assign(fc_kmeans_work *w);
 
 /*
- * Takes up to `steps` Lloyd steps from w->label, until the SSE falls by less
- * than `tolerance` or is unlikely to fall below `beat` (INFINITY: no such
- * limit). Returns the number of steps. On return, labels refer to the final
- * centroids, but w->sse and w->weight to the clusters before the last
- * assignment.
+ * Takes up to `steps` Lloyd steps from w->label. Stops when the SSE falls by
+ * less than the share `tolerance`, or when it is unlikely to fall below `beat`
+ * (INFINITY: no such limit). Returns the number of steps. On return, labels
+ * refer to the final centroids, but w->sse and w->weight to the clusters
+ * before the last assignment.
  */
 int			fc_kmeans_descend(fc_kmeans_work *w, int steps, double tolerance, double beat);
 

@@ -17,30 +17,30 @@
 #include "numerics/rows.h"
 
 /*
- * Maximum budget of a search, as a number of plain starts of equal cost. A
- * larger one lowers the SSE slightly and takes proportionally longer
- * (bench/kmeans.py, bench/tuned.py).
+ * Maximum budget of a search, as a multiple of the cost of its first start
+ * without rounds. A larger one lowers the SSE slightly and takes
+ * proportionally longer (bench/kmeans.py, bench/tuned.py).
  */
 #define MAX_SEARCH_STARTS	14.0
 
 /*
- * Budget of a search for few clusters, as a number of plain starts of equal
- * cost, before k is added. Halving or doubling it changes neither the SSE nor
- * the time (bench/tuned.py).
+ * Budget of a search for few clusters, as a multiple of the cost of its first
+ * start without rounds, before k is added. Halving or doubling it changes
+ * neither the SSE nor the time (bench/tuned.py).
  */
 #define BASE_SEARCH_STARTS	5.0
 
 /*
- * Budget of a search if BLAS computes the dot products, as a number of plain
- * starts of equal cost. A larger one lowers the SSE slightly, but a step in
- * many dimensions takes long. A guess.
+ * Budget of a search if BLAS computes the dot products, as a multiple of the
+ * cost of its first start without rounds. A larger one lowers the SSE
+ * slightly, but a step in many dimensions takes long. A guess.
  */
 #define BLAS_SEARCH_STARTS	5.0
 
 /*
- * Minimum cost of the first start that sets the budget, in Lloyd steps, so
- * that a first start which converges early does not end the search. A larger
- * one lengthens such searches. A guess.
+ * Minimum cost of the first start, in Lloyd steps, from which the budget is
+ * computed. Without it, a first start that converges early would end the
+ * search. A larger one lengthens such searches. A guess.
  */
 #define MIN_START_STEPS	12.0
 
@@ -52,11 +52,12 @@
 
 /*
  * Factor on the budget of a short search in more than FC_PACK_DIMENSIONS
- * dimensions, and the number of multiply-adds up to which it applies. A larger
- * one of either finds the best of several close minima more often, as rows of
- * categories have them, in proportional time (bench/defaults.py). In fewer
- * dimensions, a longer search lowers few SSE. Searches with rounds of splits
- * and merges begin no further start beyond SHORT_SEARCH_WORK.
+ * dimensions, and the maximum number of multiply-adds of the increased budget.
+ * Larger values find the best of several close minima more often, but take
+ * proportionally longer; rows of categories have such minima
+ * (bench/defaults.py). In fewer dimensions, a longer search rarely lowers the
+ * SSE. Searches with rounds of splits and merges begin no further start beyond
+ * SHORT_SEARCH_WORK.
  */
 #define SHORT_SEARCH_FACTOR	3.0
 #define SHORT_SEARCH_WORK	1e9
@@ -89,9 +90,9 @@
 #define START_TOLERANCE_FACTOR	10.0
 
 /*
- * Minimum n k d for a search in many dimensions to take one start, seeded from
- * a part of the rows; below it, k-means++ of all rows takes less than a
- * second, and more starts find a lower SSE. A guess.
+ * Minimum n k d for a search in many dimensions to take only one start, with
+ * seeds from a sample of the rows. Below it, k-means++ of all rows takes less
+ * than a second, and more starts find a lower SSE. A guess.
  */
 #define MIN_WIDE_WORK	2e9
 
@@ -110,9 +111,10 @@
 #define SPLIT_MERGE_CLUSTERS	256
 
 /*
- * Minimum number of dimensions for rounds of splits and merges. Breathing
- * draws rows in proportion to their squared distances, which are nearly equal
- * in many dimensions. A guess.
+ * Minimum number of dimensions for rounds of splits and merges if there are
+ * fewer than SPLIT_MERGE_CLUSTERS clusters. Breathing draws rows in proportion
+ * to their squared distances, which are nearly equal in many dimensions. A
+ * guess.
  */
 #define SPLIT_MERGE_DIMENSIONS	128
 
@@ -302,7 +304,8 @@ make_plan(fc_kmeans_work *w)
 }
 
 /*
- * Returns the budget of a search, as a number of plain starts of equal cost.
+ * Returns the budget of a search, as a multiple of the cost of its first start
+ * without rounds.
  */
 static double
 starts_of_search(size_t d, size_t k)
@@ -312,8 +315,8 @@ starts_of_search(size_t d, size_t k)
 }
 
 /*
- * Returns the multiply-adds of a search in d dimensions, given the multiply-adds
- * of the starts that it may cost.
+ * Returns the budget of a search in d dimensions: `work`, in multiply-adds, or
+ * more if the search is short and d exceeds FC_PACK_DIMENSIONS.
  */
 static double
 lengthened(size_t d, double work)
@@ -330,23 +333,27 @@ lengthened(size_t d, double work)
  */
 #define FLOAT_COST	0.2
 
-/* Lloyd steps of a plain start, a typical value (bench/endless.py). */
+/*
+ * Typical number of Lloyd steps of a start without rounds (bench/endless.py).
+ */
 #define TYPICAL_STEPS	20.0
 
 /*
- * Cost of a Lloyd step of a start that takes fewer than TYPICAL_STEPS, relative
- * to a step that compares all pairs: most rows keep their cluster. With few
- * rows per cluster, the steps converge earlier; the cost is then less, per row
- * and cluster, in particular with bounds (bench/endless.py).
+ * Cost of a Lloyd step of a start that may take fewer than TYPICAL_STEPS
+ * steps, relative to a step that compares all pairs of a row and a centroid.
+ * It is the lesser of SHORT_STEP and a multiple of n / k. SHORT_STEP is below
+ * 1 because most rows keep their cluster. The multiple is SHORT_STEP_ROW, or
+ * SHORT_BOUNDED_ROW in searches with bounds: steps with few rows per cluster
+ * converge earlier (bench/endless.py).
  */
 #define SHORT_STEP	0.375
 #define SHORT_STEP_ROW	0.125
 #define SHORT_BOUNDED_ROW	0.023
 
 /*
- * Cost of drawing a seed by k-means++, in multiply-adds per row and dimension,
- * and the number of dimensions that take as long as the overhead per row. A
- * start of TYPICAL_STEPS includes it (bench/endless.py).
+ * Cost of drawing a seed by k-means++: SEED_COST (d + SEED_OVERHEAD)
+ * multiply-adds per row. It is added only for short starts; TYPICAL_STEPS
+ * includes it (bench/endless.py).
  */
 #define SEED_COST	1.7
 #define SEED_OVERHEAD	10.0
@@ -355,7 +362,7 @@ lengthened(size_t d, double work)
 #define BALANCE_COST	250.0
 
 /*
- * Cost of a Lloyd step with bounds, relative to a step without them, times k d
+ * A Lloyd step with bounds costs BOUNDED_SHARE / (k d) of a step without them
  * (bench/endless.py).
  */
 #define BOUNDED_SHARE	55000.0
@@ -367,8 +374,8 @@ lengthened(size_t d, double work)
 #define MIN_BOUNDED_SHARE	0.1
 
 /*
- * Squared cost of a Lloyd step with a tree, relative to a step without it,
- * times k / d (bench/endless.py).
+ * A Lloyd step with a tree costs sqrt(TREE_SHARE d / k) of a step without it
+ * (bench/endless.py).
  */
 #define TREE_SHARE	512.0
 
@@ -385,8 +392,9 @@ lengthened(size_t d, double work)
 #define AXES_COST	6.0
 
 /*
- * Returns the cost of `starts` starts of few steps, in steps that compare all
- * pairs. wide: true for a search with bounds.
+ * Returns the estimated cost of `starts` starts with up to `iterations` Lloyd
+ * steps each, in steps that compare all pairs of a row and a centroid. wide:
+ * true for a search with bounds.
  */
 static double
 short_steps(size_t n, size_t d, size_t k, int iterations, int starts, bool wide)

@@ -61,18 +61,22 @@ typedef struct fc_kmeans_options
 								 * FC_KMEANS_SEARCH (the default): unlimited
 								 * where n_init is FC_KMEANS_SEARCH too, else
 								 * 0 */
-	double
-				budget;			/* multiply-adds after which no start or round
-								 * begins; 0 (the default): chosen by the
-								 * search (see fc_kmeans) where n_init is
-								 * FC_KMEANS_SEARCH, else unlimited */
+
+	/*
+	 * multiply-adds after which no start or round begins; 0 (the default):
+	 * chosen by the search (see fc_kmeans) where n_init is FC_KMEANS_SEARCH,
+	 * else unlimited
+	 */
+	double		budget;
 	int			iterations;		/* maximum number of Lloyd steps per start or
 								 * round; default 100 */
-	double
-				tolerance;		/* relative fall of the SSE below which
-								 * Lloyd's steps stop; default 1e-4. A search
-								 * stops its starts and rounds earlier, and
-								 * refines the best of them to a tenth of this */
+
+	/*
+	 * relative fall of the SSE below which Lloyd's steps stop; default 1e-4.
+	 * A search with rounds stops its starts and rounds at a larger fall. After
+	 * rounds of breathing, it refines the best start to a tenth of this value.
+	 */
+	double		tolerance;
 	double		margin;			/* relative fall of the SSE that a later start
 								 * needs to win; default 0 */
 	fc_kmeans_effort effort;
@@ -102,8 +106,8 @@ typedef struct fc_kmeans_result
 								 * distance to the labelled centroid */
 	int			iterations;		/* Lloyd steps of the winning start before its
 								 * rounds of splits and merges or of breathing */
-	uint64_t	compared;		/* number of pairs of a row and a centroid
-								 * that were compared, over all starts */
+	uint64_t	compared;		/* number of pairs compared over all starts, of
+								 * a row and a centroid or of two centroids */
 	int			winner;			/* number of the winning start: 0 is the given
 								 * initial centroids, i the i-th k-means++
 								 * start */
@@ -111,7 +115,10 @@ typedef struct fc_kmeans_result
 
 fc_kmeans_options fc_kmeans_defaults(void);
 
-/* Estimates the multiply-adds of fc_kmeans. */
+/*
+ * Returns the estimated cost of fc_kmeans in multiply-adds of doubles. The
+ * cost of a search of wide rows is that of fc_kmeans_on_axes (ordered.h).
+ */
 double		fc_kmeans_operations(size_t n, size_t d, size_t k,
 								 const fc_kmeans_options *options);
 
@@ -127,10 +134,11 @@ size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
  * only start.
  *
  * The default budget of a search is min(14, 5 + k) times the cost of its first
- * start, or 5 times where d > 32; three times as much up to 1e9 multiply-adds,
- * and at least 1e8, which allow 20 starts or more if n k is small. A Lloyd step
- * costs n (k d + 16) multiply-adds. The search ends early once three of its
- * starts reach the same lowest SSE.
+ * start, or 5 times where d > 32. Where d > 32, a budget below 1e9
+ * multiply-adds is tripled, up to this number. The budget is at least 1e8
+ * multiply-adds, which allow 20 starts or more if n k is small. FC_FAST takes
+ * a quarter of this budget. A Lloyd step costs n (k d + 16) multiply-adds. The
+ * search ends early once three of its starts reach the same lowest SSE.
  *
  * k may exceed the number of distinct rows: surplus clusters then get weight 0
  * and a copy of a row. The caller should centre the rows, as arithmetic is in

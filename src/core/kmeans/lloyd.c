@@ -55,8 +55,8 @@
 #define SEED_SHARE	16
 
 /*
- * Number of candidates per centroid that are drawn from such a sample. More
- * candidates give better seeds, but cost proportionally more distances. A
+ * Number of candidates per centroid that are drawn from a sample of the rows.
+ * More candidates give better seeds, but cost proportionally more distances. A
  * guess.
  */
 #define SEED_DRAWS	2
@@ -69,8 +69,10 @@
 #define CANCELLED_SHARE	1e-3f
 
 /*
- * Rounding error of a squared distance in float, relative to ||x||^2, 67 units
- * of 2^-24. A larger one makes bounds safer and looser. A guess.
+ * Rounding error of a squared distance in float, relative to ||x||^2: 67 units
+ * of 2^-24. Rows at a smaller distance from their centroid are not moved into
+ * empty clusters. With a larger one, fewer rows can be moved; with a smaller
+ * one, rows are moved that only seem to be far. A guess.
  */
 #define DISTANCE_ROUNDING	4e-6
 
@@ -82,9 +84,11 @@
 #define STEPS_OF_SUMS	16
 
 /*
- * Multiple of the root mean square length of a row; if the longest row exceeds
- * it, each step sums all rows again, because its rounding would remain in the
- * sums. A smaller one makes such steps more frequent. A guess.
+ * Maximum length of a row, relative to the root mean square length of all
+ * rows, for sums that are updated from step to step. If the longest row
+ * exceeds it, each step sums all rows again, because the rounding error of
+ * moving this row would remain in the sums. A smaller one makes such steps
+ * more frequent. A guess.
  */
 #define FAR_OUT	1e6
 
@@ -98,7 +102,8 @@
 
 /*
  * Maximum rounding error of scores, as a fraction of the SSE. If the bound on
- * the error exceeds it, distances replace scores, which are faster. A guess.
+ * the error exceeds it, rows are assigned by distances instead of scores,
+ * which takes longer. A guess.
  */
 #define VISIBLE_SSE_SHARE	1e-2
 
@@ -312,8 +317,8 @@ seed_one(fc_kmeans_work *w, size_t j)
 }
 
 /*
- * Draws one row from each of `max` equal shares of the weight of w->rows, in
- * row order.
+ * Divides w->rows into `max` consecutive shares of equal weight, and draws one
+ * row from each. The drawn rows have no weights.
  */
 static fc_kmeans_rows
 draw_subset(fc_kmeans_work *w, size_t max)

@@ -28,7 +28,7 @@ typedef struct missing_values
 	size_t		words;			/* number of 64-bit words that hold a bit for
 								 * each row */
 	uint64_t   *null;			/* count x words: bit i of a column is set if
-								 * row i is NULL */
+								 * the column is NULL in row i */
 	double	   *centroids;		/* m x d */
 	double	   *weights;		/* m */
 	float	   *rounded;		/* m x d: centroids in float */
@@ -96,8 +96,8 @@ take_indicators(missing_values *q, float *x, const fc_missing_column *column)
 }
 
 /*
- * Returns true if all rows that are not NULL in the column, two or more, have
- * the same value.
+ * Returns true if the column is not NULL in two or more rows, and has the same
+ * value in all of these.
  */
 static bool
 is_constant(const missing_values *q, const fc_missing_column *column, size_t c)
@@ -365,9 +365,11 @@ typedef struct imputation
 								 * indicator */
 	size_t		kept_count;
 	size_t		donors;
-	float	   *known;			/* donors x d: 1 for a dimension that the
-								 * donor knows, 0 for NULLs and for indicators */
-	float	   *known_here;		/* d: the same for the row */
+	float	   *known;			/* donors x d: 1 for a dimension that is
+								 * known in the donor, 0 for NULLs and for
+								 * indicators */
+	float	   *known_here;		/* d: 1 for a dimension that is known in the
+								 * row to impute, else 0 */
 
 	/*
 	 * `donors` values: mean squared difference between the row and each
@@ -380,12 +382,16 @@ typedef struct imputation
 	 * other columns, ascending
 	 */
 	double	   *nearest;
-	bool	   *null;			/* count x FC_MISSING_NEAR: true if this donor
-								 * is NULL in the column */
-	bool	   *wanted;			/* count: true if the column of the row is to
-								 * be NULL */
-	bool	   *exact;			/* count: true if a donor should be NULL in
-								 * the column if and only if `wanted` */
+	bool	   *null;			/* count x FC_MISSING_NEAR: true if the column
+								 * is NULL in the donor */
+	bool	   *wanted;			/* count: true if the column is to be NULL in
+								 * the row */
+
+	/*
+	 * count: true if a single donor of all cells must agree with `wanted`:
+	 * NULL in the column if it is true, not NULL if it is false
+	 */
+	bool	   *exact;
 	fc_keyed   *order;			/* donors by ascending gap */
 	fc_keyed   *scratch;		/* donors: space for sorting */
 } imputation;
@@ -422,8 +428,8 @@ has_null(const imputation *q, size_t row, size_t c)
 }
 
 /*
- * Also keeps the columns that have the same NULLs as a kept column: |phi| >=
- * FC_MISSING_SAME.
+ * Sets q->kept of columns that have the same NULLs as a kept column: |phi| >=
+ * FC_MISSING_SAME in the n rows.
  */
 static void
 keep_same(imputation *q, size_t n)
@@ -468,7 +474,10 @@ insert_donor(imputation *q, size_t c, double gap, bool null)
 	}
 }
 
-/* Sets known (d) to 1 for dimensions that a row knows, else to 0. */
+/*
+ * Sets known (d) to 1 for dimensions that are known in a row, and to 0 for
+ * NULLs and for indicators.
+ */
 static void
 mark_known(const imputation *q, size_t row, float *known)
 {
@@ -483,9 +492,9 @@ mark_known(const imputation *q, size_t row, float *known)
 }
 
 /*
- * Measures the gaps of a row to all donors; the gap is infinite for the row
- * itself, and for donors in which less than half of the row's known dimensions
- * are known.
+ * Computes q->gap of a row to all donors, and for each column its nearest
+ * donors and q->exact. The gap is infinite for the row itself, and for donors
+ * in which less than half of the row's known dimensions are known.
  */
 static void
 measure_donors(imputation *q, size_t row)
@@ -536,8 +545,8 @@ measure_donors(imputation *q, size_t row)
 }
 
 /*
- * Decides which columns of the row are to be NULL. Returns true if cells of a
- * donor are needed.
+ * Sets q->wanted: decides which columns are to be NULL in the row. Returns
+ * true if cells of a donor are needed.
  */
 static bool
 choose_nulls(imputation *q, size_t row)
@@ -584,8 +593,9 @@ suits(const imputation *q, size_t donor)
 }
 
 /*
- * Copies the cells of a row that are to change: all from the nearest donor
- * that has them, or each from the nearest donor that has this one.
+ * Copies cells of donors into y, the row to impute, where its cells are to
+ * change. All come from the nearest donor that has all of them. If there is no
+ * such donor, each cell comes from the nearest donor that has it.
  */
 static void
 copy_cells(imputation *q, size_t row, float *y)
@@ -611,9 +621,9 @@ copy_cells(imputation *q, size_t row, float *y)
 }
 
 /*
- * Cost of the gap between a row and a donor, for estimates of the time: in
- * multiply-adds, and in multiply-adds per dimension. With lower ones, a call
- * takes longer than estimated. Measured with 2 to 1,000 columns.
+ * Cost of the gap between a row and a donor, for estimates of the time, in
+ * multiply-adds: of each pair, and of each dimension of a pair. With lower
+ * ones, a call takes longer than estimated. Measured with 2 to 1,000 columns.
  */
 #define COST_OF_DONOR	45.0
 #define COST_OF_DIMENSION	2.3

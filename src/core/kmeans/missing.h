@@ -1,52 +1,61 @@
 /*
- * missing.h - informative missingness: does a NULL of a column inform about
- * its row?
+ * missing.h - informative missingness: whether the NULLs of a column depend on
+ * the other values of the row.
  *
  * Columns whose NULLs have a correlation |phi| >= FC_MISSING_TOGETHER are
  * missing together. Half of the rows are clustered into m small clusters. Each
- * row of the other half belongs to the nearest cluster by all columns that are
- * not missing together with the column under test, so that values which are
- * missing at random (Rubin 1976) have the same share p of NULLs in all
- * clusters. With share p_j in cluster j of n_j rows, the part of the variance
- * of the NULL indicator that the other columns explain is
+ * row of the other half is assigned to its nearest cluster, measured without
+ * the column under test and the columns that are missing together with it. If
+ * the values of the column are missing at random (Rubin 1976), all clusters
+ * have the same share p of NULLs, apart from chance. With share p_j in cluster
+ * j of n_j rows, the other columns explain the part
  *
- *     R^2 = (sum_j n_j (p_j - p)^2 - (m - 1) p (1 - p)) / (n p (1 - p)),
+ *     R^2 = (sum_j n_j (p_j - p)^2 - (m - 1) p (1 - p)) / (n p (1 - p))
  *
- * after subtracting what m clusters explain by chance (Kelley 1935). The sum
- * divided by p (1 - p) is chi-squared with m - 1 degrees of freedom if values
- * are missing at random. NULLs are informative if this chi-squared value is
- * significant at level FC_MISSING_LEVEL, corrected for the number of columns,
- * and
- *     R^2 >= FC_MISSING_ALONE     where no other column has
- *                                 R^2 >= FC_MISSING_SLIGHT,
- *            FC_MISSING_FEW       where at most half of all columns have,
- *                                 rounded up,
- *            FC_MISSING_MANY      where more have,
- * and always if all other values of the column are equal, because only its
- * NULLs inform. Columns with fewer than eight NULLs in the second half are not
- * tested, and clusters with fewer than eight rows of it are ignored. R^2 is
- * 0.1 to 0.4 if one cluster is all NULL, and another of equal size is like it
- * in all other columns. R^2 may be as large if the shares of NULLs merely
- * differ between clusters. Such differences occur in many columns together,
- * and an indicator would split each cluster in two. Among columns with |phi|
- * >= FC_MISSING_SAME only the first is informative: one event is one flag.
+ * of the variance of the NULL indicator, after subtracting what m clusters
+ * explain by chance (Kelley 1935). The sum divided by p (1 - p) is chi-squared
+ * with m - 1 degrees of freedom if values are missing at random.
+ *
+ * NULLs are informative if this chi-squared value is significant at level
+ * FC_MISSING_LEVEL, corrected for the number of columns, and if R^2 reaches a
+ * minimum. The minimum depends on the number of columns with R^2 >=
+ * FC_MISSING_SLIGHT:
+ *
+ *     FC_MISSING_ALONE    at most one column
+ *     FC_MISSING_FEW      at most half of all columns, rounded up
+ *     FC_MISSING_MANY     more columns
+ *
+ * NULLs are also informative if all other values of the column are equal,
+ * because nothing else in the column differs. Columns with fewer than eight
+ * NULLs in the second half of the rows are not tested, and clusters with fewer
+ * than eight rows of this half are ignored. Among columns with |phi| >=
+ * FC_MISSING_SAME only the first is informative, because their NULLs are one
+ * event, which needs one flag.
+ *
+ * R^2 is 0.1 to 0.4 if one cluster is all NULL, and another of equal size is
+ * like it in all other columns. R^2 may be as large if the shares of NULLs
+ * merely differ between clusters, and the indicator would then split each
+ * cluster in two. The minimum is therefore higher if many columns have NULLs
+ * that are explained: such differences occur in many columns together.
  *
  * fc_missing_impute replaces NULLs, so that a number of clusters can be
- * chosen. If NULLs were replaced by the mean of the column, rows would
- * cluster by their NULLs. A row takes all cells that it lacks from one
- * donor (hot deck; Andridge and Little 2010): among the first
- * FC_MISSING_DONORS rows, the nearest one that has these cells, by the mean
- * squared difference over the dimensions known in both. In wide tables no
- * donor may have them all. Then each cell comes from the nearest donor that
- * has it, because the donor with the most cells would serve many rows,
- * which would form a cluster. A column whose indicator is kept, or whose
- * NULLs are the same as in such a column, keeps NULLs. The FC_MISSING_NEAR
- * nearest donors by the other columns decide: a NULL is kept if at least a
- * quarter of them are NULL, and a value becomes NULL if more than three
- * quarters are.
+ * chosen. If NULLs were replaced by the mean of the column, rows would cluster
+ * by their NULLs. Instead, a row takes all cells that it lacks from one donor
+ * (hot deck; Andridge and Little 2010). Donors are the first FC_MISSING_DONORS
+ * rows. The donor is the nearest one that has all these cells; distances are
+ * mean squared differences over the dimensions known in both rows. In wide
+ * tables no donor may have them all. Then each cell comes from the nearest
+ * donor that has it, because the donor with the most cells would serve many
+ * rows, which would form a cluster.
+ *
+ * A column keeps NULLs if its indicator is kept, or if it has the same NULLs
+ * as such a column. For each cell of the column, the FC_MISSING_NEAR nearest
+ * donors by the other columns decide: a NULL is kept if the column is NULL in
+ * at least a quarter of them, and a value becomes NULL if it is NULL in more
+ * than three quarters.
  *
  * Cost: 10 n m d multiply-adds for m <= FC_MISSING_CLUSTERS, and n / 64 words
- * for each pair of columns.
+ * read for each pair of columns.
  */
 #ifndef FC_KMEANS_MISSING_H
 #define FC_KMEANS_MISSING_H
@@ -55,7 +64,8 @@
 
 /*
  * Significance level of informative NULLs, over all columns together. A larger
- * one keeps indicators of NULLs at random (bench/defaults.py).
+ * one keeps indicators of values that are missing at random
+ * (bench/defaults.py).
  */
 #define FC_MISSING_LEVEL	1e-3
 
@@ -123,9 +133,10 @@ typedef struct fc_missing_column
 
 
 /*
- * Sets informative[c] for each of the `count` columns that have NULLs;
- * `columns` is the number of all columns. x (n x d): scaled rows in random
- * order; their indicators are set to 0.
+ * Sets informative[c] to true if the NULLs of column[c] are informative, else
+ * to false. column (count): the columns that have NULLs. columns: number of
+ * all columns. x (n x d): scaled rows in random order; their indicators are
+ * set to 0.
  */
 void		fc_missing_informative(float *x, size_t n, size_t d,
 								   const fc_missing_column *column, size_t count,

@@ -167,8 +167,9 @@ fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids,
 }
 
 /*
- * Scans one row of a tile. Each lane keeps its minimum and the index of it;
- * the lanes are then compared in order.
+ * Updates *best and *label of one row with its scores in a tile. Each lane
+ * keeps its minimum and the index of this minimum; the lanes are then compared
+ * in order.
  */
 FC_CLONES
 static void

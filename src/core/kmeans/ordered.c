@@ -23,9 +23,10 @@
 #define MIN_FLOAT_EXPONENT	(-120)
 
 /*
- * Greatest scale, and inverse of the least, of rows that stay as they are. It
- * keeps squares of rows and of small differences far within the range of
- * floats; a copy costs two passes over the rows. A guess.
+ * Rows are not copied and scaled if their scale is between 1 / MODERATE and
+ * MODERATE: squares of rows and of small differences are then far within the
+ * range of floats. With a smaller one, more rows are copied, which costs two
+ * passes over the rows. A guess.
  */
 #define MODERATE	0x1p20
 
@@ -504,8 +505,9 @@ fc_scale_rows(float *x, size_t count)
 }
 
 /*
- * Returns the rows in a unit in which their squares neither overflow nor
- * vanish, and its scale: x itself, or a copy.
+ * Returns x multiplied by a power of 2, so that squares neither overflow nor
+ * vanish, and sets *scale to this factor. Returns x itself and the factor 1 if
+ * no scaling is needed, else a copy.
  */
 static const float *
 scaled_rows(const float *x, size_t count, fc_arena *arena, double *scale)

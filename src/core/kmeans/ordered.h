@@ -22,16 +22,17 @@ typedef struct fc_ordering
 } fc_ordering;
 
 /*
- * Limit that `max` must stay below, so that differences of rows are finite
- * floats.
+ * Limit that fc_ordering.max must stay below, so that differences of rows are
+ * finite floats.
  */
 #define FC_ORDERED_LIMIT	0x1p126
 
 /*
  * Orders, centres and scales x (n x d) into ordered (n x d). weights: NULL, or
- * receives the ordered weights of rows that have d + 1 values, the last of
- * which is the weight. Returns FC_EFAR if a coordinate is FC_ORDERED_LIMIT or
- * more from its mean; `max` then holds the greatest magnitude.
+ * an array that receives the weights of the ordered rows; each row of x then
+ * has d + 1 values, the last of which is its weight. Returns FC_EFAR if a
+ * coordinate is FC_ORDERED_LIMIT or more from its mean; `max` of ordering then
+ * holds the greatest difference.
  */
 fc_status	fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena,
 						  float *ordered, double *weights, fc_ordering *ordering);
@@ -50,19 +51,21 @@ void		fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d,
 size_t		fc_kmeans_collected_worksize(size_t n, size_t d, size_t k);
 
 /*
- * Runs fc_kmeans on n x d rows ordered by fc_order_rows; weighted: the weight
- * of a row follows its d values. The centroids are
- * converted back to the coordinates of x, but the SSE is of the scaled rows.
+ * Runs fc_kmeans on rows x (n x d) after fc_order_rows, whose status it
+ * returns. weighted: true if the weight of a row follows its d values. The
+ * centroids are converted back to the coordinates of x, but the SSE is of the
+ * scaled rows.
  */
 fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, bool weighted, size_t k,
 								const fc_kmeans_options *options, fc_arena *arena,
 								fc_ordering *ordering, fc_kmeans_result *result);
 
 /*
- * Runs fc_kmeans on rows of any magnitude around an origin (d, or NULL: 0).
- * Rows x (n x d) of extreme magnitudes are copied, scaled by a power of 2.
- * initial (k x d, or NULL; overwritten) and the centroids are unscaled
- * and include the origin. trim: fraction of the weight to leave out, as in
+ * Runs fc_kmeans on rows x (n x d) of any magnitude, from which the origin (d
+ * values, or NULL: 0) was subtracted. Rows of extreme magnitudes are copied
+ * and scaled by a power of 2; the SSE is of the scaled rows. initial (k x d,
+ * or NULL) and the resulting centroids are not scaled, and include the origin;
+ * initial is overwritten. trim: fraction of the weight to leave out, as in
  * fc_kmeans_trimmed, or 0. Returns FC_EEMPTY when the weights sum to 0.
  */
 fc_status	fc_kmeans_around(const float *x, const double *weight, size_t n, size_t d,
@@ -131,8 +134,8 @@ void		fc_kmeans_on_axes(const fc_rows *rows, size_t k,
  *
  * The search starts with k-means of the rows nearest to the median
  * (numerics/selection.h). Then R becomes the rows nearest to the centroids,
- * and Lloyd's steps continue on R, until R stays the same: neither step raises
- * the sum.
+ * and Lloyd's steps continue on R. Both are repeated until R stays the same;
+ * neither raises the sum.
  *
  * Arguments are as in fc_kmeans; trim: 0 to 0.5. The result's weights and sse
  * refer to R, and labels must be NULL. initial is a further start on the rows

@@ -15,12 +15,13 @@
  * rounding.
  *
  * Leaves of the k-d tree are blocks of FC_TILE_ROWS rows near each other,
- * consecutive in its order; every node has the bounding box of its rows. All
- * centroids are candidates at the root, and each node drops candidates that
- * are not nearest to any point of its box. The candidates of a leaf are
- * compared row by row. The labels are the same as in an exhaustive search, up
- * to ties within rounding. A centroid c is farther than c' from every point of
- * a box when it is farther from the corner v that is farthest along c - c':
+ * consecutive in the order of the tree; every node has the bounding box of its
+ * rows. All centroids are candidates at the root, and each node drops
+ * candidates that are not nearest to any point of its box. The candidates of a
+ * leaf are compared row by row. The labels are the same as in an exhaustive
+ * search, up to ties within rounding. A centroid c is farther than c' from
+ * every point of a box when it is farther from the corner v that is farthest
+ * along c - c':
  *     ||v - c||^2 - ||v - c'||^2 = sum_i (c'_i - c_i) (2 v_i - c_i - c'_i) > 0
  *
  * Cost: at most n k d multiply-adds in float.
@@ -49,7 +50,7 @@
 
 /*
  * Capacity for the candidate lists along a path of the tree, in units of k.
- * Their lengths are at most 1 + 1 + 3/4 + 9/16 + .. < 5.
+ * The sum of their lengths is less than 1 + 1 + 3/4 + 9/16 + .. = 5.
  */
 #define LISTS	5
 
@@ -289,10 +290,11 @@ square_gap(const fc_kmeans_work *w, size_t i, size_t j)
 
 /*
  * Recomputes label and near of row i by distances in double. On entry, near is
- * the lowest score of the row. If `apart`, the other scores exceed it by more
- * than `bound`, and the label is right. Otherwise, measures the distances to
- * all centroids whose scores are within `bound` of it. dots are the k dot
- * products; NULL: they were overwritten, and all distances are measured.
+ * the lowest score of the row. If `apart`, the other scores exceed the lowest
+ * one by more than `bound`, and the label is right. Otherwise, measures the
+ * distances to all centroids whose scores are within `bound` of the lowest
+ * one. dots are the k dot products; NULL: they were overwritten, and all
+ * distances are measured.
  */
 static void
 resolve_ties(fc_kmeans_work *w, size_t i, const float *dots, bool apart,
@@ -366,7 +368,10 @@ static const fc_kmeans_search tiles = {false, NULL, label_by_tiles};
 
 /* ---- bounds ---- */
 
-/* Allocates bounds, whose records are kept from step to step. */
+/*
+ * Allocates the bounds. They are rebuilt in each step, but the records of
+ * their cost are kept from step to step.
+ */
 static void
 keep_bounds(fc_kmeans_work *w)
 {

@@ -13,19 +13,23 @@
  * after failed rounds. Cost of a round: (2 + log k) n m d + k^2 d
  * multiply-adds, and ten to thirty Lloyd steps.
  *
- * Split and merge moves many centroids together: each cluster has a gain, the
- * fall of the SSE when it is split in two, and a cost, the rise of the SSE
- * when it is merged with its nearest other cluster. The greatest gains are
- * paired with the lowest costs, and no cluster is in two pairs.
+ * Split and merge: each cluster has a gain, the fall of the SSE when it is
+ * split in two, and a cost, the rise of the SSE when it is merged with its
+ * nearest other cluster. A move merges a cluster of low cost and uses the
+ * centroid that becomes free to split a cluster of high gain. A round makes
+ * many moves together: the greatest gains are paired with the lowest costs,
+ * and no cluster is in two pairs. There are two kinds of moves, and a round
+ * makes only one of them.
  *
- *     sure     moves whose gain exceeds their cost: the SSE falls by the
- *              differences, even before the Lloyd steps that follow
- *     trials   moves whose gain, relative to their cost, exceeds the ratio
- *              of the median gain to the median cost. Only the Lloyd steps
- *              that follow show whether they succeed, and a failed round is
- *              undone. If rows fill space evenly, a split gains less than a
- *              merge costs, but moves may still succeed.
+ *     sure moves     The gain exceeds the cost: the SSE falls by the
+ *                    differences, even before the Lloyd steps that follow.
+ *     trial moves    The gain, relative to the cost, exceeds the ratio of the
+ *                    median gain to the median cost. If rows fill space
+ *                    evenly, a split gains less than a merge costs, but moves
+ *                    may still succeed. Only the Lloyd steps that follow show
+ *                    whether they do.
  *
+ * A trial is a round of trial moves. A round that raises the SSE is undone.
  * Cost of a round: k^2 d + 8 n d multiply-adds, and a few Lloyd steps.
  *
  * Balancing: if the weight of clusters is limited, each cluster above the
@@ -64,10 +68,10 @@
 #define COARSE_TOLERANCE	1e-3
 
 /*
- * The same tolerance and the maximum number of these steps if BLAS computes the
- * dot products. Clusters of many dimensions take more steps to move apart: with
- * categories, half as many searches end above the best minimum as with 5 steps
- * (bench/defaults.py).
+ * Tolerance and maximum number of the Lloyd steps with k + m centroids if BLAS
+ * computes the dot products. Clusters of many dimensions take more steps to
+ * move apart. For rows of categories, half as many searches end above the best
+ * minimum as with 5 steps (bench/defaults.py).
  */
 #define WIDE_COARSE_TOLERANCE	1e-4
 #define WIDE_COARSE_STEPS	20
@@ -80,8 +84,8 @@
 #define ROUND_TOLERANCE_FACTOR	3.0
 
 /*
- * Maximum number of rounds of splits and merges, so that every search ends. A
- * guess; most end before by their gain.
+ * Maximum number of rounds of splits and merges, so that every search ends.
+ * Most searches end earlier, because their rounds gain little. A guess.
  */
 #define MAX_ROUNDS	60
 
@@ -101,9 +105,9 @@
 #define TRIAL_SHARE	8
 
 /*
- * SSE after the first step of a trial, relative to the SSE before, above which
- * the trial is given up. A larger one takes more steps in trials that fail
- * (bench/many_starts.sh).
+ * Maximum SSE after the first Lloyd step of a trial, relative to the SSE
+ * before the trial. Above it, the trial takes no further step. A larger one
+ * takes more steps in trials that fail (bench/many_starts.sh).
  */
 #define MAX_TRIAL_RISE	1.002
 
@@ -114,8 +118,9 @@
 #define TRIAL_STEPS	3
 
 /*
- * Relative fall of the SSE below which a trial fails, and the next one moves
- * half as many. A larger one ends a search earlier. A guess.
+ * Relative fall of the SSE below which a trial fails. The next trial then
+ * moves at most half as many centroids. A larger one ends a search earlier. A
+ * guess.
  */
 #define MIN_TRIAL_GAIN	1e-3
 
@@ -134,14 +139,14 @@
 
 /*
  * Maximum number of rounds that split clusters above the limit, so that
- * balancing ends. A guess; most end before.
+ * balancing ends. Most searches need fewer rounds. A guess.
  */
 #define MAX_BALANCE_ROUNDS	100
 
 /*
- * Number of consecutive rounds without progress, in neither the largest weight
- * nor the excess above the limit, after which balancing stops. More rounds
- * rarely help, and each takes a Lloyd step. A guess.
+ * Number of consecutive rounds without progress after which balancing stops. A
+ * round makes progress if the largest weight or the total excess above the
+ * limit falls. More rounds rarely help, and each takes a Lloyd step. A guess.
  */
 #define MAX_BALANCE_FAILURES	20
 
@@ -611,8 +616,8 @@ split_cluster(fc_kmeans_work *w, size_t j)
 
 /*
  * Pairs the clusters of the greatest gains, up to `max`, with the clusters of
- * the lowest costs, and moves a centroid for each pair. Returns the number of
- * moves.
+ * the lowest costs, and moves a centroid for each pair. sure: true for sure
+ * moves, false for trial moves. Returns the number of moves.
  */
 static size_t
 move_centroids(fc_kmeans_work *w, size_t max, bool sure)
@@ -657,9 +662,9 @@ move_centroids(fc_kmeans_work *w, size_t max, bool sure)
 
 /*
  * Runs rounds of splits and merges, then Lloyd's steps. A round that raises
- * the SSE is undone. Rounds of sure moves continue until one gains little.
- * Trials follow, until max_trial_failures of them have gained little, or one
- * of these took more than max_trial_work multiply-adds.
+ * the SSE is undone. Rounds of sure moves continue until one gains less than
+ * sure_gain. Trials follow, until max_trial_failures of them have failed, or a
+ * failed one took more than max_trial_work multiply-adds.
  */
 static void
 split_merge(fc_kmeans_work *w)

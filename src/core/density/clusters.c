@@ -45,15 +45,16 @@
 /*
  * Z on a narrow band in several dimensions, where few paths lead around a
  * valley made by chance. A larger one splits bands of even density less often,
- * and merges clusters in a row (bench/density.py, bench/tuned.py).
+ * and merges clusters that lie along a line (bench/density.py,
+ * bench/tuned.py).
  */
 #define CHANCE_ON_BAND	36.0
 
 /*
  * Maximum dimension, minus 2, that widen_on_line uses: more dimensions offer
- * more paths around a valley made by chance, which lowers r_K'. It falls
- * towards 0 for micro-clusters of many rows. A larger one finds more clusters
- * in many dimensions, and splits evenly distributed rows more often
+ * more paths around a valley made by chance, which lowers r_K'. The value
+ * falls towards 0 for micro-clusters of many rows. A larger one finds more
+ * clusters in many dimensions, and splits evenly distributed rows more often
  * (bench/density.py).
  */
 #define MAX_MORE_DIMENSIONS	0.25
@@ -104,7 +105,8 @@
 
 /*
  * Maximum ratio of a column's median gap to its smallest gap if both are one
- * step of a lattice. It is between the ratios of one step and of two.
+ * step of a lattice. It lies between 1, a gap of one step, and 2, a gap of
+ * two.
  */
 #define STEP_TOLERANCE	1.5
 
@@ -204,8 +206,8 @@ radii_of_micro_clusters(const fc_micro_clusters *b, const fc_density_options *op
 }
 
 /*
- * Returns the mean squared distance from the mean up to which the rows of a
- * micro-cluster are equal, except for rounding.
+ * Returns the maximum mean squared distance from the mean for the rows of a
+ * micro-cluster to count as equal, apart from rounding.
  */
 static double
 square_of_equal_rows(const fc_micro_clusters *b)
@@ -508,8 +510,8 @@ number_clusters(density_walk *w, fc_arena *arena)
 /*
  * Spreads labels along the edges. When an edge leads from a micro-cluster with
  * a label to one without, all unlabelled micro-clusters of the latter's
- * component take this label, provided that the squared reach of the edge is at
- * most limit[label] (k values).
+ * component take this label, provided that the reach of the edge (fc_edge) is
+ * at most limit[label]. limit: k values.
  */
 static void
 spread_labels(const density_walk *w, const double *limit, int32_t *label,
@@ -664,7 +666,7 @@ fc_density_clusters(const fc_micro_clusters *micro_clusters, const fc_density_op
 	fc_arena_release(arena, mark);
 }
 
-/* ---- one density ---- */
+/* ---- clusters at a single density ---- */
 
 /*
  * Labels dense micro-clusters with the rank of their component by number of

@@ -87,7 +87,9 @@ sort_by_radius(const density_walk *w, fc_arena *arena, uint32_t *order)
 	return n;
 }
 
-/* Returns r_K^2 at half the median density; `half` is half of the rows. */
+/*
+ * Returns r_K^2 at half the median density; `half` is half the number of rows.
+ */
 static double
 radius_of_half_density(const density_walk *w, const uint32_t *order, size_t n, double half)
 {

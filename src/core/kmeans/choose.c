@@ -6,9 +6,9 @@
 #include "numerics/selection.h"
 
 /*
- * Minimum agreement (evidence.h) of one of the numbers on both sides of a bend
- * of the cost, for a number to be tried between them, 0 to 1. With a smaller
- * one, more numbers are tried, which takes longer (bench/number.py).
+ * Minimum agreement (evidence.h) of one of the two numbers next to a bend of
+ * the cost, 0 to 1, for another number to be tried between them. With a
+ * smaller one, more numbers are tried, which takes longer (bench/number.py).
  */
 #define MIN_AGREEMENT	0.5
 
@@ -38,9 +38,9 @@
 #define SEARCH_ROUNDS	10
 
 /*
- * Minimum fraction of clusters that are far apart in a level, among its
- * clusters that contain several of the finest clusters (choose.h). A smaller
- * one finds levels by chance (bench/number.py).
+ * Minimum fraction of far-apart clusters among the clusters of a level that
+ * contain several of the finest clusters (choose.h). A smaller one finds
+ * levels by chance (bench/number.py).
  */
 #define LEVEL_SHARE	0.8
 
@@ -57,9 +57,9 @@
 #define RIVAL_GAIN	0.5
 
 /*
- * Minimum fraction of the clusters at the greatest number tried that must be
- * separated for more clusters to be likely. A smaller one gives the verdict
- * "at the limit" more often (bench/number.py).
+ * Minimum fraction of separated clusters at the greatest number tried from
+ * which on more clusters are likely. A smaller one gives the verdict "at the
+ * limit" more often (bench/number.py).
  */
 #define LIMIT_SHARE	0.8
 
@@ -135,8 +135,8 @@ fc_choose_k_operations(size_t n, size_t d, size_t max_k)
 }
 
 /*
- * Replaces *rows by a copy without weights, which leaves out the fraction
- * `trim` of the weight that is farthest from the median.
+ * Replaces *rows by a copy without weights. The copy leaves out the rows that
+ * are farthest from the median, with the fraction `trim` of the weight.
  */
 static void
 trim_rows(fc_rows *rows, double trim, fc_arena *arena)
@@ -433,7 +433,7 @@ is_within(const k_search *s, size_t coarse, size_t fine)
 	return parted > 0 && apart == parted;
 }
 
-/* ---- the choice ---- */
+/* ---- choice of the number of clusters ---- */
 
 /*
  * Returns the index in tried of the number to choose if no number is stable:

@@ -87,8 +87,8 @@
 #define FC_CLEAR_GAIN	2.0
 
 /*
- * Cost, relative to the cost of a single cluster, at or below which clusters
- * consist of repeated values. A guess.
+ * Maximum cost of clusters that consist of repeated values, relative to the
+ * cost of a single cluster. A guess.
  */
 #define FC_NO_SPREAD	1e-6
 
@@ -121,7 +121,8 @@
 
 /*
  * Number of rows below which numbers are first tried on all rows. A larger one
- * uses the rule for few rows in tables whose halves are large enough. A guess.
+ * uses the rule for few rows in tables whose halves are large enough for the
+ * other rule. A guess.
  */
 #define FC_FEW_ROWS	400
 

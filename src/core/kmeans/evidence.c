@@ -150,7 +150,7 @@ fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated)
 	fc_arena_release(arena, mark);
 }
 
-/* ---- halves ---- */
+/* ---- evidence from two halves of the rows ---- */
 
 typedef struct evidence_half
 {

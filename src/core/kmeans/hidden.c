@@ -22,7 +22,8 @@
 
 /*
  * Number of bins in the narrowest window, a quarter of a deviation. Narrower
- * windows find narrower valleys, and more by chance (bench/number.py).
+ * windows find narrower valleys, but also more valleys by chance
+ * (bench/number.py).
  */
 #define MIN_WINDOW	4
 
@@ -72,8 +73,8 @@ is_valley(double count, double peak)
 }
 
 /*
- * Returns the index of the window with the first peak that is met on the way
- * from a valley at v downwards (step -1) or upwards (step 1).
+ * Walks from a valley at v downwards (step -1) or upwards (step 1), and
+ * returns the index of the window with the first peak.
  */
 static size_t
 first_peak(const double *window, size_t places, size_t v, int step)
@@ -157,7 +158,7 @@ gap_of(const double *values, size_t n, double *deviation)
 	return (double) widest * *deviation / BINS_PER_DEVIATION;
 }
 
-/* ---- clusters ---- */
+/* ---- hidden clusters ---- */
 
 typedef struct hidden_search
 {

@@ -150,8 +150,8 @@ typedef struct fc_seeding
 	float	   *candidate;		/* draws x d */
 
 	/*
-	 * squared distances to the candidates, draws x n; with packs, draws x
-	 * FC_TILE_ROWS
+	 * squared distances to the candidates: draws x n, or with packs draws x
+	 * FC_TILE_ROWS, for one block of rows at a time
 	 */
 	float	   *distance;
 } fc_seeding;
@@ -216,8 +216,8 @@ struct fc_kmeans_work
 								 * rounds of breathing */
 
 	/*
-	 * maximum number of centroids that a round of breathing adds: the
-	 * effort's, or half of k if that is less
+	 * maximum number of centroids that a round of breathing adds: the lesser
+	 * of effort->breath and half of k, rounded up; 0 if k is 1
 	 */
 	size_t		breath;
 	fc_rng		rng;			/* random numbers of the current start */
@@ -240,8 +240,8 @@ struct fc_kmeans_work
 	 */
 	float	   *near;
 	int32_t    *label;
-	int32_t    *summed_in;		/* n: cluster whose sums include the row, or
-								 * -1 */
+	int32_t    *summed_in;		/* n: cluster whose sums include the row; -1:
+								 * none */
 	float	   *near_best;		/* n: squared distances to the centroids that
 								 * a round starts from */
 	int32_t    *label_best;		/* n: labels by the centroids that a round

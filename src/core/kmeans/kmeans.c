@@ -24,8 +24,8 @@
 #define MAX_SEARCH_STARTS	14.0
 
 /*
- * Budget of a search for few clusters, as a multiple of the cost of its first
- * start without rounds, before k is added. Halving or doubling it changes
+ * Constant part of the budget of a search, as a multiple of the cost of its
+ * first start without rounds; k is added to it. Halving or doubling it changes
  * neither the SSE nor the time (bench/tuned.py).
  */
 #define BASE_SEARCH_STARTS	5.0
@@ -38,9 +38,9 @@
 #define BLAS_SEARCH_STARTS	5.0
 
 /*
- * Minimum cost of the first start, in Lloyd steps, from which the budget is
- * computed. Without it, a first start that converges early would end the
- * search. A larger one lengthens such searches. A guess.
+ * Lower bound on the cost of the first start when the budget is computed from
+ * it, in Lloyd steps. Without this bound, a first start that converges early
+ * would end the search. A larger one lengthens such searches. A guess.
  */
 #define MIN_START_STEPS	12.0
 
@@ -98,7 +98,7 @@
 
 /*
  * Factor on the tolerance of Lloyd's steps of the best start. A smaller one
- * lowers the SSE a little for more steps of one start. A guess.
+ * lowers the SSE a little, but takes more steps in one start. A guess.
  */
 #define FINAL_TOLERANCE_FACTOR	0.1
 
@@ -341,10 +341,10 @@ lengthened(size_t d, double work)
 /*
  * Cost of a Lloyd step of a start that may take fewer than TYPICAL_STEPS
  * steps, relative to a step that compares all pairs of a row and a centroid.
- * It is the lesser of SHORT_STEP and a multiple of n / k. SHORT_STEP is below
- * 1 because most rows keep their cluster. The multiple is SHORT_STEP_ROW, or
- * SHORT_BOUNDED_ROW in searches with bounds: steps with few rows per cluster
- * converge earlier (bench/endless.py).
+ * It is the lesser of SHORT_STEP and a multiple of n / k, the rows per
+ * cluster. SHORT_STEP is below 1 because most rows keep their cluster. The
+ * multiple is SHORT_STEP_ROW, or SHORT_BOUNDED_ROW in searches with bounds:
+ * steps with few rows per cluster converge earlier (bench/endless.py).
  */
 #define SHORT_STEP	0.375
 #define SHORT_STEP_ROW	0.125
@@ -362,8 +362,8 @@ lengthened(size_t d, double work)
 #define BALANCE_COST	250.0
 
 /*
- * A Lloyd step with bounds costs BOUNDED_SHARE / (k d) of a step without them
- * (bench/endless.py).
+ * A Lloyd step with bounds costs the fraction BOUNDED_SHARE / (k d) of a step
+ * without them (bench/endless.py).
  */
 #define BOUNDED_SHARE	55000.0
 
@@ -374,8 +374,8 @@ lengthened(size_t d, double work)
 #define MIN_BOUNDED_SHARE	0.1
 
 /*
- * A Lloyd step with a tree costs sqrt(TREE_SHARE d / k) of a step without it
- * (bench/endless.py).
+ * A Lloyd step with a tree costs the fraction sqrt(TREE_SHARE d / k) of a step
+ * without it (bench/endless.py).
  */
 #define TREE_SHARE	512.0
 
@@ -527,8 +527,8 @@ try_start(fc_kmeans_work *w, int start, const double *initial,
 }
 
 /*
- * Runs all starts, until the budget is spent or AGREEING_STARTS have reached
- * the lowest SSE. Returns the number of the last start.
+ * Runs all starts, until the budget is spent or AGREEING_STARTS of them have
+ * reached the lowest SSE. Returns the number of the last start.
  */
 static int
 try_starts(fc_kmeans_work *w, const double *initial, fc_kmeans_result *result)

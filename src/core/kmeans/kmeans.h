@@ -8,7 +8,7 @@
 #include "numerics/metric.h"
 
 /*
- * Rows of a k-means: n rows in d dimensions, float, row-major without gaps; a
+ * Rows to cluster: n rows in d dimensions, float, row-major without gaps. A
  * NULL weight means weights of 1.
  */
 typedef struct fc_rows
@@ -33,7 +33,7 @@ typedef struct fc_sphere
 typedef enum fc_kmeans_effort
 {
 	FC_BALANCED = 0,
-	FC_FAST,
+	FC_FAST,					/* a quarter of the budget, and no trials */
 
 	/*
 	 * a balanced search, then further starts with three times its

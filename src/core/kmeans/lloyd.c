@@ -63,8 +63,8 @@
 
 /*
  * Fraction of ||x||^2 + ||c||^2 below which a squared distance is computed
- * directly, because cancellation leaves four of seven digits. A larger share
- * is safer and slower. A guess.
+ * directly, because cancellation leaves only four of seven digits. A larger
+ * share is safer and slower. A guess.
  */
 #define CANCELLED_SHARE	1e-3f
 
@@ -78,8 +78,8 @@
 
 /*
  * Number of Lloyd steps after which all rows are summed again. With fewer
- * steps, the rounding errors of moved rows are smaller; each time costs n d
- * additions. A guess.
+ * steps, the rounding errors of moved rows are smaller; summing all rows costs
+ * n d additions. A guess.
  */
 #define STEPS_OF_SUMS	16
 

@@ -12,9 +12,10 @@
 #define MIN_ROWS_PER_CLUSTER	20
 
 /*
- * Minimum number of NULLs of a column, and of rows of a cluster, in the second
- * half, because a single NULL in an outlying row would explain much. A larger
- * one misses informative NULLs that are rare. A guess.
+ * Minimum number of NULLs of a column in the second half of the rows, and of
+ * rows of this half in a cluster. With fewer, a single NULL in an outlying row
+ * would explain much. A larger one misses informative NULLs that are rare. A
+ * guess.
  */
 #define MIN_NULLS	8
 
@@ -388,8 +389,8 @@ typedef struct imputation
 								 * the row */
 
 	/*
-	 * count: true if a single donor of all cells must agree with `wanted`:
-	 * NULL in the column if it is true, not NULL if it is false
+	 * count: true if a donor of all cells must be NULL in the column where
+	 * `wanted` is true, and not NULL where it is false
 	 */
 	bool	   *exact;
 	fc_keyed   *order;			/* donors by ascending gap */

@@ -150,7 +150,7 @@ double		fc_missing_impute_operations(size_t n, size_t d);
  * Writes y (n x d), the rows of x with cells imputed. x (n x d): scaled rows
  * in random order, with indicators. column (count): the columns that have
  * NULLs. kept (count): true if the NULL indicator of the column is kept; on
- * return also true for columns with the same NULLs as one of these. Cost: n
+ * return also true for columns with the same NULLs as such a column. Cost: n
  * FC_MISSING_DONORS d multiply-adds.
  */
 void		fc_missing_impute(const float *x, size_t n, size_t d,

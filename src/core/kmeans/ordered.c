@@ -37,9 +37,9 @@
 #define MIN_EXPONENT	(-1000)
 
 /*
- * Maximum number of changes of the trimmed rows, each of which continues
- * k-means from the last centroids. Fewer may stop before the rows are stable.
- * A guess.
+ * Maximum number of changes of R, the rows that are not left out (ordered.h).
+ * Each change continues k-means from the present centroids. With fewer
+ * changes, a search may stop before R is stable. A guess.
  */
 #define MAX_TRIM_CHANGES	30
 
@@ -422,7 +422,7 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim,
 	fc_arena_release(arena, mark);
 }
 
-/* ---- the choice ---- */
+/* ---- choice of the method ---- */
 
 /*
  * Sets options->sphere to the sphere of unit vectors in the coordinates of the

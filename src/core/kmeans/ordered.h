@@ -140,8 +140,8 @@ void		fc_kmeans_on_axes(const fc_rows *rows, size_t k,
  * Arguments are as in fc_kmeans; trim: 0 to 0.5. The result's weights and sse
  * refer to R, and labels must be NULL. initial is a further start on the rows
  * nearest to the median; if n_init is 0, it is the only start, and R begins
- * with the rows nearest to it. R has at least k rows, or all rows if there are
- * fewer.
+ * with the rows nearest to the centroids in initial. R has at least k rows, or
+ * all rows if there are fewer.
  */
 void		fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim,
 							  const double *initial, const fc_kmeans_options *options,

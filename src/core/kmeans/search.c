@@ -461,7 +461,7 @@ label_by_bounds(fc_kmeans_work *w)
 
 static const fc_kmeans_search bounded = {true, keep_bounds, label_by_bounds};
 
-/* ---- the choice ---- */
+/* ---- choice of the method ---- */
 
 const fc_kmeans_search *
 fc_kmeans_choose_search(const fc_kmeans_rows *rows, size_t k)

@@ -91,9 +91,9 @@
 
 /*
  * Minimum ratio of gain to cost of a sure move; it is above 1 because other
- * moves of the round change both. A larger one leaves more moves to trials,
- * which cost more. Halving or doubling it changes nothing (bench/tuned.py,
- * bench/many_starts.sh).
+ * moves of the round change gains and costs. A larger one leaves more moves to
+ * trials, which cost more. Halving or doubling it changes nothing
+ * (bench/tuned.py, bench/many_starts.sh).
  */
 #define SURE_RATIO	1.05
 
@@ -727,7 +727,7 @@ fc_kmeans_rounds(fc_kmeans_work *w)
 	w->split_merge ? split_merge(w) : breathe(w);
 }
 
-/* ---- no cluster too large ---- */
+/* ---- balancing ---- */
 
 /*
  * Balance of the clusters: weight of the largest cluster, SSE, and sum of the

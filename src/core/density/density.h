@@ -76,9 +76,14 @@ typedef struct fc_density_options
 /* A cluster, which is a leaf of the condensed tree. */
 typedef struct fc_density_cluster
 {
-	size_t		peak;			/* index of its densest micro-cluster */
-	double		rows;			/* number of its rows that are denser than the
-								 * valley of the split that separates it */
+	size_t		peak;			/* index of the densest micro-cluster of the
+								 * cluster */
+
+	/*
+	 * number of rows of the cluster that are denser than the valley of the
+	 * split that separates the cluster from others
+	 */
+	double		rows;
 
 	/*
 	 * r_K" beyond which a micro-cluster is noise, and distance from a row to

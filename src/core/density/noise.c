@@ -23,8 +23,8 @@
  * Without such a mode, rows are noise where a Gaussian cluster of D dimensions
  * has hardly any rows. There, D ln r_K grows by half the squared distance from
  * the center in standard deviations, which has a chi-squared distribution with
- * D degrees of freedom. With the quantiles of Wilson and Hilferty, 95 % of its
- * rows satisfy
+ * D degrees of freedom. With the quantiles of Wilson and Hilferty, 95 % of the
+ * rows of the cluster satisfy
  *
  *     ln r_K <= ln median(r_K) + (chi^2(0.95) - chi^2(0.5)) / 2 D,
  *         chi^2(q) / D = (1 - 2 / 9 D + z_q sqrt(2 / 9 D))^3
@@ -115,7 +115,8 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 {
 	double		mode = INFINITY;	/* smallest width of a window so far, in
 									 * ln r_K^2 per row */
-	double		widest = 0.0;	/* greatest width after that window */
+	double		widest = 0.0;	/* greatest width of a window after the one of
+								 * width `mode` */
 	double		between = INFINITY; /* r_K^2 in the middle of the widest
 									 * window */
 	double		rows = 0.0;		/* number of rows in the window; its first and

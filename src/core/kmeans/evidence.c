@@ -156,7 +156,7 @@ typedef struct evidence_half
 {
 	fc_rows		rows;
 	double	   *centroids;		/* k x d */
-	int32_t    *labels;			/* n: labels of all rows by these centroids */
+	int32_t    *labels;			/* n: labels of all rows, by `centroids` */
 	fc_valleys	valleys;
 	double		cost;			/* sum of squared distances over the rows of
 								 * the other half */

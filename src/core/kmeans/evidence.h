@@ -152,8 +152,8 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
 #define FC_VALLEY_ROWS	8
 
 /*
- * Number of bins on either side of the border between two clusters, up to |t|
- * = 0.75: 0.75 / FC_VALLEY_WIDTH.
+ * Number of bins on either side of the border between two clusters, which
+ * cover |t| <= 0.75. It is 0.75 / FC_VALLEY_WIDTH.
  */
 #define FC_VALLEY_BINS	15
 

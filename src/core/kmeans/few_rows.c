@@ -15,8 +15,8 @@
 #define WIDE_DIMENSIONS	11
 
 /*
- * Number of resamples. More of them measure stability more precisely, and take
- * proportionally longer. A guess.
+ * Number of resamples. More resamples measure stability more precisely, and
+ * take proportionally longer. A guess.
  */
 #define RESAMPLES	20
 
@@ -279,8 +279,8 @@ try_few(few_search *w, size_t k, uint64_t seed, fc_tried *tried, double *between
 }
 
 /*
- * Returns the minimum silhouette of k clear clusters. Along one axis, the
- * silhouettes of any rows are large.
+ * Returns the minimum silhouette of k clear clusters. The minimum is higher
+ * along one axis, where silhouettes are large even without clusters.
  */
 static double
 min_silhouette(const few_search *w, size_t k)

@@ -37,13 +37,14 @@ typedef struct missing_values
 								 * centroids, by all columns */
 	double	   *others;			/* m: squared distances of one row to the
 								 * centroids, without the columns under test */
-	size_t	   *group;			/* count: index of the first column that is
-								 * missing together with this one */
+	size_t	   *group;			/* count: for each column, index of the first
+								 * column that is missing together with it */
 	size_t	   *order;			/* count: indices of the columns, sorted so
 								 * that members of a group are adjacent */
 	uint32_t   *rows;			/* count x m: number of rows of the second
 								 * half per cluster */
-	uint32_t   *nulls;			/* count x m: number of NULLs among these rows */
+	uint32_t   *nulls;			/* count x m: number of NULLs of the column in
+								 * rows of the second half per cluster */
 	double	   *explained;		/* count: R^2, or 0 if it is not significant */
 } missing_values;
 

@@ -109,8 +109,8 @@ typedef struct kdtree_search
 	uint32_t   *list;			/* LISTS * k: candidate lists along the
 								 * current path in the tree */
 	float	   *centroids;		/* k x d: candidates of a leaf */
-	float	   *half;			/* k: half the squared norms of these
-								 * candidates */
+	float	   *half;			/* k: half the squared norms of the candidates
+								 * of a leaf */
 
 	/* number of nodes of each level whose boxes were tested */
 	size_t		tested[64];

@@ -559,8 +559,8 @@ point_along_axis(fc_kmeans_work *w, size_t j)
 /*
  * Sets the pieces of cluster j to the means m+ and m- of the two sides, and
  * its gain to W+ W- / (W+ + W-) * ||m+ - m-||^2, where W+ and W- are the
- * weights of the sides. Puts the plane halfway between the means and returns
- * its limit.
+ * weights of the sides. Puts the plane halfway between the means. Returns the
+ * limit of the plane.
  */
 static double
 set_pieces(fc_kmeans_work *w, size_t j)
@@ -589,7 +589,7 @@ set_pieces(fc_kmeans_work *w, size_t j)
 
 /*
  * Splits cluster j into two pieces by its principal axis, and takes a few
- * Lloyd steps with them. Stores the pieces in row j of w->rounded and of
+ * Lloyd steps with the pieces. Stores the pieces in row j of w->rounded and of
  * w->sum, and sets the gain of j, 0 if it cannot be split.
  */
 static void

@@ -69,9 +69,9 @@
  *     means          |difference of the means| / sqrt(v)
  *     ranks          sqrt(max(0, c (z^2 - 2 log T5)))
  * In the effect of sets 1, 2 and 6, q1 and q2 are the shares of both sides in
- * the test with the smallest p, and q is the share among all rows. The effect
- * is the shift of a normal column that changes the share below its median as
- * much. 2 c log T_f is the square that the largest of T_f counts reaches by
+ * the test with the smallest p, and q = (q1 + q2) / 2. The share among all rows
+ * would depend on the numbers of rows of both sides. The effect is the shift of
+ * a normal column that changes the share below its median as much. 2 c log T_f is the square that the largest of T_f counts reaches by
  * chance.
  *
  * In the effect of ranks, z is the largest difference of mean scores, divided

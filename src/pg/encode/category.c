@@ -2,13 +2,14 @@
  * category.c - categories by the equality of a column's type; see category.h
  *
  * A type is strict if equal values always have the same text. Its categories
- * are texts. Values of another type, such as citext, are counted by their
- * hash, and the encoder stores the name of the type. A value is looked up by
- * its text. If there is no such category, the text is read as a value of the
- * stored type and compared with all categories (group_value.h).
+ * are texts. Values of a type that is not strict, such as citext, are counted
+ * by their hash, and the encoder stores the name of the type. A value is
+ * looked up by its text. If no category has this text, the text is read as a
+ * value of the stored type and compared with all categories (group_value.h).
  *
  * All users find the same category, because group_type_of does not depend on
- * the user: a live sketch subtracts what another user has added.
+ * the user. Live sketches require this: a row may be added by one user and
+ * subtracted by another.
  */
 #include "postgres.h"
 
@@ -113,8 +114,8 @@ texts_of_categories(const fc_encoder *view, const fc_encoder_feature *feature)
 }
 
 /*
- * Makes the finder of a feature's categories, once per prepared encoder. There
- * is none if the type does not exist here, or if texts are compared.
+ * Makes the finder of a feature's categories, once per prepared encoder. The
+ * finder stays NULL if the type does not exist here, or if texts are compared.
  */
 static void
 make_finder(prepared_encoder *encoder, Size i, category_finder *finder)

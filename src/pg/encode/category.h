@@ -1,6 +1,6 @@
 /*
- * category.h - the equality of a column's type decides which of its values are
- * one category
+ * category.h - groups the values of a column into categories by the equality
+ * of the column's type
  */
 #ifndef FASTCLUST_CATEGORY_H
 #define FASTCLUST_CATEGORY_H
@@ -8,35 +8,44 @@
 #include "pg/encode/group_value.h"
 
 /*
- * Returns the type whose equality compares the values of a column, or an
- * invalid one if texts are compared: if equal values always have the same
- * text, or if the type has no extended hash function or no equality that
- * group_type_of allows. The type is another one for varchar, which
- * has the equality of text.
+ * Returns the type whose equality decides which values of a column are one
+ * category. Its field `type` is InvalidOid if texts are compared instead: if
+ * equal values always have the same text, or if the type has no extended hash
+ * function or no equality that group_type_of allows. For a varchar column the
+ * result is text, because varchar has the equality of text.
  */
 extern group_type category_type(Oid type, Oid collation);
 
-/* Returns the type that an encoder stores for a feature. */
+/*
+ * Returns the type whose equality compares the categories of a feature, as the
+ * encoder stores it. Its field `type` is InvalidOid if texts are compared, or
+ * if the stored type does not exist in this database.
+ */
 extern group_type type_of_feature(const fc_encoder *view, const fc_encoder_feature *feature);
 
-/* Keys of the values of a column: equal values have equal keys. */
+/*
+ * Data for computing keys of a column's values. Equal values have equal keys.
+ */
 typedef struct category_key
 {
 	FmgrInfo	hash;			/* extended hash function of the type */
 	Oid			collation;
-	const char *type;			/* names that the encoder stores, as in
-								 * fc_encoder_feature; NULL: texts are
-								 * compared */
+	const char *type;			/* name of the type that the encoder stores;
+								 * NULL: texts are compared, and values have no
+								 * keys */
 	const char *name_of_collation;	/* NULL: the type has no collation */
 } category_key;
 
-/* Returns the keys of a column, in the context. */
+/*
+ * make_category_key prepares the keys of a column, and allocates in `context`.
+ * key_of_category returns the key of a value; key->type must not be NULL.
+ */
 extern category_key make_category_key(Oid type, Oid collation, MemoryContext context);
 extern uint64 key_of_category(category_key *key, Datum value);
 
 /*
  * Returns the index of the category of feature i that equals a text, or the
- * number of its categories.
+ * number of the feature's categories if no category does.
  */
 extern uint32 find_category(prepared_encoder *encoder, Size i, const char *text, Size length);
 

@@ -29,8 +29,8 @@ typedef struct ranges
 	const fc_encoder_feature *feature;
 	Oid			relation;		/* table that has the column */
 	Size		count;
-	Size	   *place;			/* coordinate of each range in its feature,
-								 * from 0 */
+	Size	   *place;			/* index of each range's coordinate within the
+								 * feature, from 0 */
 	const double *lower;
 	const double *upper;
 	Datum	   *lower_shown;	/* lower bounds of dates and times as text */
@@ -59,8 +59,9 @@ holds_at(const ranges *r, Size place)
 }
 
 /*
- * Returns true if all ranges hold for the coordinates of a NULL. A row of NULLs
- * alone has no label, so that they do not hold for the only feature.
+ * Returns true if all ranges hold for the coordinates of a NULL. Returns false
+ * if the encoder has a single feature, because a row of NULLs alone has no
+ * label.
  */
 static bool
 holds_at_null(const ranges *r)
@@ -121,8 +122,9 @@ name_of_type(Oid type)
 }
 
 /*
- * Returns the name of the type's collation with its schema. The encoder's text
- * would serve only if it were quoted, and any role can make an encoder.
+ * Returns the name of the type's collation with its schema. The name that the
+ * encoder stores is not used, because any role can make an encoder, with a
+ * name that is not quoted.
  */
 static char *
 name_of_collation(const group_type *type)
@@ -133,8 +135,9 @@ name_of_collation(const group_type *type)
 }
 
 /*
- * Returns an SQL expression for a column of categories that are compared by
- * the equality of a type: the column itself if it has this equality.
+ * Returns an SQL expression for a column whose categories are compared by the
+ * equality of r->type. This is the column itself if its own type has the same
+ * equality, else the column cast to the type.
  */
 static char *
 typed_value(const ranges *r, const char *name)
@@ -163,8 +166,9 @@ typed_value(const ranges *r, const char *name)
 }
 
 /*
- * Returns an SQL expression for the part of a date or time that goes round,
- * from a column of a type. The literals of text_of_cyclic_value fit it.
+ * Returns an SQL expression for the part of a date or time that repeats.
+ * `type` is the type of the column. The expression can be compared with the
+ * literals of text_of_cyclic_value.
  */
 static char *
 cyclic_part(const ranges *r, Oid type, const char *quoted)
@@ -248,7 +252,10 @@ with_null(const char *condition, const char *value, bool null)
 		: pstrdup(condition);
 }
 
-/* Returns the condition that holds for all values or for none. */
+/*
+ * Returns a condition that holds for all values if `all` is true, else for no
+ * value. It holds for NULL if r->null is true.
+ */
 static char *
 unconditional(const ranges *r, const char *value, bool all)
 {
@@ -265,9 +272,9 @@ boolean_condition(const ranges *r, const char *value, bool yes, bool no)
 }
 
 /*
- * Returns the equality of categories as OPERATOR(schema.=), because it may not
- * be in the search_path; NULL if it is an operator of pg_catalog, which always
- * is.
+ * Returns the equality of the type as OPERATOR(schema.=), because the schema
+ * may not be in the search_path. Returns NULL if the operator is in
+ * pg_catalog, which is always searched, or if `type` is InvalidOid.
  */
 static char *
 qualified_equality(Oid type)
@@ -292,7 +299,10 @@ qualified_equality(Oid type)
 	return name;
 }
 
-/* Returns the condition that the value is, or is not, one of the literals. */
+/*
+ * Returns the condition that the value is one of the literals or, if `others`
+ * is true, that it is not.
+ */
 static char *
 list_condition(const ranges *r, const char *value, const char *literals,
 			   Size count, bool others)
@@ -349,9 +359,9 @@ bound(const ranges *r, Size i, bool upper)
 }
 
 /*
- * Returns the condition that a value is in the arc lower <= x < upper, as words
- * or as SQL. If values have more than one turn, the condition is on the value
- * minus a multiple of the period.
+ * Returns the condition that a value is in the arc lower <= x < upper, as
+ * words or as SQL. If values may be outside of one period (feature->turns),
+ * the condition is on the value modulo the period.
  */
 static char *
 arc_condition(const fc_encoder_feature *feature, const char *value, double lower,
@@ -381,7 +391,8 @@ arc_condition(const fc_encoder_feature *feature, const char *value, double lower
 
 /*
  * Takes (encoder, dimension from 1, lower, upper). Returns the range of a
- * cyclic column in words, or NULL if the dimension is of another column.
+ * cyclic column in words, or NULL if the dimension belongs to a column that is
+ * not cyclic.
  */
 PG_FUNCTION_INFO_V1(fastclust_arc_in_words);
 Datum
@@ -406,7 +417,8 @@ append_conjunct(StringInfo list, const char *condition)
 
 /*
  * Returns the condition on a feature of numbers, times or vectors. A range of
- * its indicator of NULL, which is 0 or 1, means IS NULL or IS NOT NULL.
+ * the indicator of NULL, a coordinate that is 0 or 1, becomes IS NULL or IS
+ * NOT NULL.
  */
 static char *
 number_condition(const ranges *r)
@@ -465,7 +477,7 @@ read_elements(FunctionCallInfo fcinfo, int argument, const char *name, Oid type,
 	return elements;
 }
 
-/* Returns an array of numbers, which may be infinite. */
+/* Returns the `count` numbers of an array argument; they may be infinite. */
 static double *
 read_bounds(FunctionCallInfo fcinfo, int argument, const char *name, Size count)
 {

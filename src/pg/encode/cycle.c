@@ -12,13 +12,13 @@
 
 #include "pg/encode/encode.h"
 
-/* Days from 1 January 2000, a Saturday, to a Monday. */
+/* Number of days from 1 January 2000, a Saturday, to the next Monday. */
 #define FIRST_MONDAY	2
 
-/* Number of days in a leap year, which has each day of any year. */
+/* Number of days in a leap year, in which every day of any year occurs. */
 #define DAYS_OF_LEAP_YEAR	366
 
-/* First day of the leap year that numbers the days of all years. */
+/* Leap year in which the days of all years are numbered. */
 #define LEAP_YEAR	2000
 
 pg_tz *
@@ -45,8 +45,8 @@ period_of_cycle(fc_cycle cycle, fc_feature_kind kind)
 }
 
 /*
- * Returns the seconds from 2000-01-01 in a time zone for seconds from
- * 2000-01-01 in UTC.
+ * Converts seconds since 2000-01-01 00:00 UTC to seconds since 2000-01-01
+ * 00:00 of the local time in a time zone.
  */
 static double
 local_seconds(double seconds, pg_tz *zone)
@@ -113,9 +113,9 @@ make_cyclic(const value_reader *reader, fc_cycle cycle, pg_tz *zone, fc_feature_
 }
 
 /*
- * Length of a mean of two coordinates, 0 to 1, below which the values count as
- * spread all around the circle. It is less by chance if 100 evenly spread
- * values are averaged. A guess.
+ * Length of the mean of two coordinates, 0 to 1, below which the values count
+ * as spread all around the circle. The mean of 100 random directions is
+ * shorter with a probability of 63 %. A guess.
  */
 #define MIN_MEAN_LENGTH	0.1
 
@@ -128,8 +128,8 @@ cyclic_mean(const fc_encoder_feature *feature, const double mean[2])
 
 /*
  * Takes (encoder, dimension from 1, means). Returns the value in the direction
- * of the means of a cyclic column, NaN if there is none. Returns NULL if the
- * dimension is of another column.
+ * of the means of a cyclic column, or NaN if the values are spread all around.
+ * Returns NULL if the dimension belongs to a column that is not cyclic.
  */
 PG_FUNCTION_INFO_V1(fastclust_cyclic_mean);
 Datum

@@ -72,7 +72,7 @@ typedef enum value_source
 	SOURCE_TIMESTAMP,
 	SOURCE_TIMESTAMPTZ,
 	SOURCE_TIME,
-	SOURCE_TIMETZ,				/* the time of day in its own time zone */
+	SOURCE_TIMETZ,				/* time of day in the time zone of the value */
 	SOURCE_INTERVAL,
 	SOURCE_TEXT,
 	SOURCE_BPCHAR,
@@ -107,7 +107,8 @@ typedef struct value_reader
 	vector_reader vectors;
 	enum_label *labels;			/* SOURCE_ENUM: cache of labels */
 	int			settings;		/* SOURCE_TEXT_BY_OUTPUT: kinds of settings
-								 * that affect the text, see fix_settings */
+								 * that affect the text, as flags for
+								 * fix_settings */
 	bool		date;			/* true if DateStyle is the only setting that
 								 * affects the text */
 } value_reader;
@@ -165,7 +166,9 @@ read_plain_number(const value_reader *reader, Datum value,
 }
 
 /*
- * Reads a value of any type but jsonb. The cell is valid as long as the value.
+ * Reads a value of any type but jsonb. The cell may point into the value or
+ * into the reader; it is valid until the value is freed or the reader reads
+ * another value.
  */
 extern void read_value(value_reader *reader, Datum value, fc_feature_cell *cell);
 
@@ -196,28 +199,33 @@ extern fc_feature_kind read_json(const Jsonb *jsonb, const json_path *path,
 /* ---- cycle.c: values of cyclic columns ---- */
 
 /*
- * Returns a time zone by its name. Raises an error, which names the column
- * unless it is NULL, if there is no such zone.
+ * Returns the time zone of a name. Raises an error if there is no such zone.
+ * The message names the column, unless `column` is NULL.
  */
 extern pg_tz *named_zone(const char *name, const char *column);
 
 /*
- * Returns the name of a time zone. Raises an error if AT TIME ZONE reads it as
- * an abbreviation of another offset, such as CET in summer.
+ * Returns the name of a time zone. Raises an error if AT TIME ZONE takes the
+ * name for an abbreviation with another offset: CET, for example, means UTC+1
+ * even in summer.
  */
 extern const char *name_of_zone(pg_tz *zone);
 
-/* Returns the period of a day, week or year, in the unit of its values. */
+/*
+ * Returns the period of a day, week or year: in days for a year and for dates,
+ * otherwise in seconds.
+ */
 extern double period_of_cycle(fc_cycle cycle, fc_feature_kind kind);
 
 /*
- * Replaces a date or time in a cell by its value in the cycle (fc_cycle). The
- * zone is that of the encoder, for timestamps with time zone.
+ * Replaces a date or time in a cell by its value in the cycle (fc_cycle).
+ * Timestamps with time zone are converted to `zone`, the time zone of the
+ * encoder.
  */
 extern void make_cyclic(const value_reader *reader, fc_cycle cycle, pg_tz *zone,
 						fc_feature_cell *cell);
 
-/* How values of a cyclic column are shown. */
+/* Kind of cyclic column, which determines how its values are shown. */
 typedef struct cyclic_kind
 {
 	const char *name;
@@ -231,31 +239,34 @@ extern const cyclic_kind cyclic_kinds[FC_CYCLIC_KINDS];
 extern const cyclic_kind *cyclic_kind_of(const fc_encoder_feature *feature);
 
 /*
- * Formats a time of day in seconds as HH:MM. Appends seconds and their
- * fraction unless they are 0; `with_seconds` appends seconds also if they are.
+ * Formats a time of day, given in seconds, as HH:MM. Appends the seconds and
+ * their fraction if they are not 0. If `with_seconds` is true, appends the
+ * seconds even if they are 0.
  */
 extern char *text_of_time(double seconds, bool with_seconds);
 
 /*
- * Returns a value as text, such as 23:10, Tuesday 09:30, 3 January, or as an
- * SQL literal for the expression of rules. Rounds it to the minute or the day,
- * unless `exact` is true.
+ * Returns a value as text, such as 23:10, Tuesday 09:30 or 3 January. If
+ * `literal` is true, returns an SQL literal for a condition on the column
+ * (condition.c). Rounds the value to the minute or the day, unless `exact` is
+ * true.
  */
 extern char *text_of_cyclic_value(const cyclic_kind *kind, double x, bool exact, bool literal);
 
 /*
- * Returns the value of a cyclic column in the direction of a mean of its two
- * coordinates; NaN if the values are spread all around.
+ * Returns the value of a cyclic column whose two coordinates have the
+ * direction of `mean`. Returns NaN if `mean` is so short that the values are
+ * spread all around the circle.
  */
 extern double cyclic_mean(const fc_encoder_feature *feature, const double mean[2]);
 
 /* ---- read_row.c: rows as records, or as listed columns ---- */
 
-/* What finds the category that equals a text (category.c). */
+/* Finder of the category that equals a text (category.c). */
 typedef struct category_finder
 {
-	bool		made;			/* false until the first text that is not a
-								 * category */
+	bool		made;			/* true once `finder` is set, at the first text
+								 * that is not the text of a category */
 	struct group_finder *finder;	/* NULL: texts are compared */
 } category_finder;
 
@@ -275,7 +286,7 @@ typedef struct prepared_encoder
 	category_finder *finders;	/* one per feature; NULL: all categories are
 								 * found by their texts */
 
-	pg_tz	  **zones;			/* time zone of each feature; NULL without one */
+	pg_tz	  **zones;			/* time zone of each feature, or NULL */
 
 	/*
 	 * dimension of each column whose numbers are copied unchanged; -1 for
@@ -283,7 +294,9 @@ typedef struct prepared_encoder
 	 */
 	int		   *plain;
 	bool		imputes;		/* true if NULLs of all features are imputed */
-	const double *fill;			/* dim values that stand in for missing ones */
+	const double *fill;			/* coordinates of NULLs that the encoder stores
+								 * (dim values); keep_missing does not change
+								 * them */
 	value_reader *listed;		/* readers of rows given as argument lists;
 								 * NULL before the first such row */
 } prepared_encoder;
@@ -295,9 +308,9 @@ typedef struct prepared_encoder
 extern prepared_encoder *prepare_encoder(const fc_encoder_header *header, MemoryContext context);
 
 /*
- * Makes the encoder write NaN in place of values that are missing: the values
- * of a NULL, but not its indicator, nor the categories of a feature that has
- * an indicator.
+ * Makes the encoder write NaN as the coordinates of a NULL. Indicators of NULL
+ * are still 0 or 1, and a category column with an indicator is encoded as
+ * before.
  */
 extern void keep_missing(prepared_encoder *encoder);
 
@@ -322,8 +335,8 @@ typedef struct record_reader
 } record_reader;
 
 /*
- * Returns true if the row has the type whose columns find_columns found, and
- * this type has not changed since.
+ * Returns true if find_columns was called for the type of this row, and the
+ * definition of the type has not changed since.
  */
 extern bool has_row_type(const record_reader *record, HeapTupleHeader row);
 
@@ -348,8 +361,8 @@ extern bool encode_numbers(prepared_encoder *encoder, const double *values,
 /*
  * Encodes a record as coordinates x (dim values), scaled or raw. Returns false
  * if a NULL in a column causes the row to be skipped. Each encoder needs a
- * `record` of its own, which is zero except for its context before the first
- * row.
+ * `record` of its own. Before the first row, all its fields except the context
+ * are zero.
  */
 extern bool encode_record(prepared_encoder *encoder, record_reader *record,
 						  HeapTupleHeader row, bool scaled, double *x);
@@ -364,8 +377,8 @@ extern void reject_far(const prepared_encoder *encoder, const double *x, const d
 
 /*
  * Encodes a row whose columns are arguments (VARIADIC "any") in the encoder's
- * order, from index `first` on. The arguments have the same types in all
- * calls.
+ * order, from index `first` on. The arguments must have the same types in all
+ * calls. Returns false if a NULL causes the row to be skipped.
  */
 extern bool encode_arguments(FunctionCallInfo fcinfo, prepared_encoder *encoder,
 							 int first, bool scaled, double *x);
@@ -376,15 +389,15 @@ typedef struct kept_encoder
 	MemoryContext context;		/* context of everything that belongs to the
 								 * encoder */
 	uint64		digest[2];
-	Oid			user;			/* role whose rights to casts of columns were
-								 * checked */
+	Oid			user;			/* role whose right to call the casts of
+								 * columns was checked */
 	prepared_encoder *encoder;	/* NULL before the first row */
 	record_reader record;
 } kept_encoder;
 
 /*
- * Prepares the encoder, unless it is the one of the last row and the user is
- * the same; returns true if it was prepared.
+ * Prepares the encoder and returns true. If the last row had the same encoder
+ * and the same user, does nothing and returns false.
  */
 extern bool keep_encoder(kept_encoder *kept, const fc_encoder_header *header);
 
@@ -392,7 +405,8 @@ extern bool keep_encoder(kept_encoder *kept, const fc_encoder_header *header);
 
 /*
  * Returns a copy of `old` with the centers and scales of `learned`. Returns
- * `learned` itself if `old` is NULL or has other dimensions.
+ * `learned` itself if `old` is NULL, or if the two encoders are not alike
+ * (fc_encoder_is_alike).
  */
 extern const fc_encoder_header *renewed_encoder(const fc_encoder_header *learned,
 												const fc_encoder_header *old);
@@ -417,7 +431,8 @@ typedef struct feature_options
 	transform_kind transform;
 	bool		by_name;		/* true if the transform was set for this
 								 * column by name */
-	fc_cycle	cycle;			/* FC_CYCLE_NONE: by the type of the column */
+	fc_cycle	cycle;			/* FC_CYCLE_NONE: the type of the column
+								 * decides */
 	double		period;			/* period of FC_CYCLE_PERIOD */
 	fc_scaling	scaling;
 	fc_nulls	nulls;
@@ -431,7 +446,7 @@ typedef struct encoder_options
 								 * column are adjacent */
 	int			max_categories;
 	char	   *zone;			/* name of the time zone of cyclic columns;
-								 * NULL: the session's */
+								 * NULL: time zone of the session */
 } encoder_options;
 
 #define FC_NULLS_POLICIES	3
@@ -445,8 +460,8 @@ extern const char *feature_kind_name(int kind);
 
 /*
  * dimension_names returns the names of all dimensions as text[].
- * same_dimensions returns true if two encoders have equal names, or if both
- * are NULL.
+ * same_dimensions returns true if the dimensions of two encoders have the same
+ * names, or if both encoders are NULL.
  */
 extern ArrayType *dimension_names(const fc_encoder_header *encoder);
 extern bool same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b);

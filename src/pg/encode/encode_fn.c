@@ -2,11 +2,12 @@
  * encode_fn.c - encode_row, category_of, and the functions that encode rows as
  * coordinates in the scans of train
  *
- * A call site keeps the last encoder, prepared, and the readers of the rows'
- * columns. The encoder is recognised by its digest or, if it is TOASTed, by its
- * TOAST pointer. When the user changes, the columns are looked up again,
- * because casts of columns may run code of another role. PL/pgSQL keeps call
- * sites until the transaction ends.
+ * Each call site keeps the last encoder in prepared form, and the readers of
+ * the rows' columns. The encoder is recognised by its digest or, if it is
+ * TOASTed, by its TOAST pointer. PL/pgSQL keeps call sites until the
+ * transaction ends, so that the user can change between two calls. The columns
+ * are then looked up again, because casts of columns may run code of another
+ * role.
  */
 #include "postgres.h"
 
@@ -61,7 +62,9 @@ take_encoder(encoder_call_state *call, const fc_encoder_header *header)
 		call->x = MemoryContextAlloc(call->kept.context, header->dim * sizeof(double));
 }
 
-/* Returns the state of a call site for the encoder in argument 0. */
+/*
+ * Returns the state of the call site, with the encoder in argument 0 prepared.
+ */
 static encoder_call_state *
 call_state_of(FunctionCallInfo fcinfo)
 {
@@ -148,8 +151,8 @@ fastclust_encode_row(PG_FUNCTION_ARGS)
 
 /*
  * Takes (encoder, column, value). Returns the category that equals the value,
- * which is a text. Returns NULL if there is none, or if the encoder has no such
- * column of categories.
+ * which is a text. Returns NULL if no category equals it, or if the encoder
+ * has no column of categories with this name.
  */
 PG_FUNCTION_INFO_V1(fastclust_category_of);
 Datum

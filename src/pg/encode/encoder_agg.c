@@ -176,7 +176,7 @@ typedef struct cycle_advice
 	const char *value;
 } cycle_advice;
 
-/* Returns the kind of a column whose jsonb paths are taken for numbers. */
+/* Returns the kind of a column; a jsonb column counts as numbers. */
 static fc_feature_kind
 transformed_kind(const value_reader *reader)
 {

@@ -48,7 +48,7 @@ typedef struct named_option
 	void		(*set) (feature_options *feature, const JsonbValue *value);
 } named_option;
 
-/* Returns the choice that an option has for a column. */
+/* Returns the value of a named choice that an option has for a column. */
 static int
 choice_of_option(const char *option, const JsonbValue *value,
 				 const named_value *choices, int count)
@@ -86,7 +86,7 @@ set_transform_of(feature_options *feature, const JsonbValue *value)
 				  true);
 }
 
-/* Sets the cycle of a column, and its period unless its cycle has one. */
+/* Sets the cycle of a feature. `period` is used only with FC_CYCLE_PERIOD. */
 static void
 set_cycle(feature_options *feature, fc_cycle cycle, double period)
 {

@@ -143,8 +143,8 @@ is_indicator(const fc_encoder_feature *feature, uint32 place)
 }
 
 /*
- * Returns a name such as: age, country = DE, x[3], age is NULL, country is
- * NULL.
+ * Returns the name of a dimension, such as: age, country = DE, x[3],
+ * cos(hour), age is NULL.
  */
 static char *
 dimension_name(const fc_encoder *view, const fc_encoder_feature *feature,
@@ -198,7 +198,7 @@ same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b)
 
 /*
  * Takes (encoder). Returns the names of the columns that the encoder reads, in
- * its order.
+ * the encoder's order.
  */
 PG_FUNCTION_INFO_V1(fastclust_encoder_columns);
 Datum
@@ -218,8 +218,9 @@ fastclust_encoder_columns(PG_FUNCTION_ARGS)
 
 /*
  * Takes (encoder). Returns rows (dimension, feature, kind, category,
- * transform, center, scale, label, nulls), with dimensions from 1. nulls is the
- * dimension that indicates the NULLs of the feature, unless it is a category.
+ * transform, center, scale, label, nulls), with dimensions from 1. nulls is
+ * the dimension of the feature's indicator of NULL. It is NULL for a category,
+ * and for a feature without an indicator.
  */
 PG_FUNCTION_INFO_V1(fastclust_encoder_features);
 Datum
@@ -273,8 +274,8 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (encoder, dimension from 1). Returns the name of the NULLs of the
- * column that has the dimension, such as: age is NULL.
+ * Takes (encoder, dimension from 1). Returns a name for the NULLs of the
+ * feature that has the dimension, such as: age is NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_null_name);
 Datum

@@ -2,10 +2,10 @@
  * group_value.c - finds the group that a value names, by the equality of the
  * grouping column's type; see group_value.h
  *
- * A version stores a group as the text of its value. Equal values of a strict
- * type have one text, so a value of that type is found by its text. Values of
- * other types are compared: the texts of all groups are read as values, into a
- * hash table if the type can be hashed.
+ * A version of a model stores a group as the text of its value. Equal values
+ * of a strict type have one text, so a value of that type is found by its
+ * text. Values of other types are compared: the texts of all groups are read
+ * as values, into a hash table if the type can be hashed.
  *
  * A text is read by the input function of the column's type. A value of
  * another type is compared with the groups by the operator = of pg_catalog
@@ -56,7 +56,10 @@
 
 /* ---- types ---- */
 
-/* Can groups of the type be compared by its equality? */
+/*
+ * Can the texts of groups be read as values of the type, and these be
+ * compared?
+ */
 static bool
 compares_groups(Oid type)
 {
@@ -106,8 +109,8 @@ is_strict(Oid type, Oid collation)
 }
 
 /*
- * Is the text of the type's values made by a cast function that is not built
- * in? The input function might not read its result.
+ * Is the cast of the type to text a function that is not built in? The type's
+ * input function might not read the text that it returns.
  */
 static bool
 has_text_function(Oid type)
@@ -175,8 +178,10 @@ names_of_group_type(const group_type *type)
 }
 
 /*
- * Splits a qualified name. Returns its schema, or InvalidOid. A reader of a
- * model needs no privilege on it.
+ * Splits a qualified name. Sets *name to the part after the schema. Returns
+ * the OID of the schema, or InvalidOid if there is no such schema. Does not
+ * check privileges on the schema, because a role that uses a model need not
+ * have any.
  */
 static Oid
 schema_of_name(Datum qualified, Datum *name)
@@ -244,19 +249,21 @@ group_type_of_names(ArrayType *names)
 
 typedef enum given_form
 {
-	GIVEN_TEXT,					/* the text of the value is the group's */
-	GIVEN_LABEL,				/* a text that is a group, or a label of the
-								 * column's enum */
-	GIVEN_INPUT,				/* a text that the column's type reads */
+	GIVEN_TEXT,					/* a value whose text is the text of its
+								 * group */
+	GIVEN_LABEL,				/* a text that must be a group or a label of
+								 * the column's enum */
+	GIVEN_INPUT,				/* a value whose text the input function of the
+								 * column's type reads */
 	GIVEN_VALUE,				/* a value of the column's type */
 	GIVEN_COMPARABLE,			/* a value that is compared by = */
-	GIVEN_CAST					/* a value that is converted by casts */
+	GIVEN_CAST					/* a value that is cast to the column's type */
 } given_form;
 
-/* An expression of one parameter. */
+/* A prepared expression with one parameter, the value to be converted. */
 typedef struct prepared_conversion
 {
-	ExprState  *state;			/* NULL: the value itself */
+	ExprState  *state;			/* NULL: the value is not converted */
 	ExprContext *context;
 	ParamListInfo parameter;
 } prepared_conversion;
@@ -283,34 +290,39 @@ struct group_finder
 								 * column's type */
 	given_form	form;
 	bool		compares;		/* true if values are compared with groups */
-	value_reader as_given;		/* text of a given value */
-	value_reader as_group;		/* text of a value of the column's type */
+	value_reader as_given;		/* reads the text of a given value */
+	value_reader as_group;		/* reads the text of a value of the column's
+								 * type */
 
 	FmgrInfo	input;
 	Oid			input_parameter;
-	prepared_conversion side;	/* given value in the type of a comparison, or
-								 * in the column's type */
-	prepared_conversion group_side; /* group in the type of a comparison */
-	prepared_conversion back;	/* value of the column's type in the given
+	prepared_conversion side;	/* conversion of a given value to the left type
+								 * of the comparison, or to the column's
 								 * type */
+	prepared_conversion group_side; /* conversion of a group to the right type
+									 * of the comparison */
+	prepared_conversion back;	/* conversion of a value of the column's type
+								 * to the given type */
 	Oid			collation;
 	FmgrInfo	equal;
-	FmgrInfo	hash;			/* hash functions of both sides */
+	FmgrInfo	hash;			/* hash functions of both sides of the
+								 * comparison */
 	FmgrInfo	group_hash;
 	bool		hashed;
 	FmgrInfo	same;			/* equality of the given type */
 
 	int			count;			/* number of groups */
 	text	  **groups;
-	Datum	   *values;			/* groups in the type of the comparison */
-	int		   *next;			/* next group with the same bucket, or -1 */
+	Datum	   *values;			/* values of the groups, in the right type of
+								 * the comparison */
+	int		   *next;			/* next group in the same hash bucket, or -1 */
 	int		   *first;			/* first group of each bucket, or -1 */
 	uint32		mask;			/* number of buckets - 1 */
 	uint32	   *hashes;
 
 	MemoryContext known_context;
 	struct known_hash *known;	/* groups of values that were given before */
-	int16		length;			/* storage of the given type */
+	int16		length;			/* typlen of the given type */
 	bool		by_value;
 };
 
@@ -375,7 +387,7 @@ parameter_of_type(Oid type, Oid collation)
 	return parameter;
 }
 
-/* Prepares an expression of the parameter of the type. */
+/* Prepares an expression whose parameter has the given type. */
 static prepared_conversion
 prepare_conversion(Node *expression, Oid type)
 {
@@ -407,7 +419,10 @@ converted(const prepared_conversion *conversion, Datum value, bool *null)
 	return ExecEvalExpr(conversion->state, conversion->context, null);
 }
 
-/* Sets the hash functions of both sides, unless they are invalid. */
+/*
+ * Sets the hash functions of both sides of the comparison. If `hash` is
+ * invalid, a value will be compared with every group.
+ */
 static void
 set_hash_functions(group_finder *finder, Oid hash, Oid group_hash)
 {
@@ -418,7 +433,10 @@ set_hash_functions(group_finder *finder, Oid hash, Oid group_hash)
 	fmgr_info_cxt(group_hash, &finder->group_hash, finder->context);
 }
 
-/* Sets the equality of a type, which GROUP BY uses. */
+/*
+ * Makes the finder compare values by the equality of a type that GROUP BY
+ * uses.
+ */
 static void
 compare_values(group_finder *finder, Oid type, Oid collation)
 {
@@ -431,7 +449,10 @@ compare_values(group_finder *finder, Oid type, Oid collation)
 	set_hash_functions(finder, entry->hash_proc, entry->hash_proc);
 }
 
-/* Sets hash functions that are equal for equal values of both types, if any. */
+/*
+ * Sets hash functions that give equal hashes for equal values of both types,
+ * if the operator has such functions.
+ */
 static void
 find_hash_functions(group_finder *finder, Oid operator, Oid left, Oid right)
 {
@@ -446,8 +467,9 @@ find_hash_functions(group_finder *finder, Oid operator, Oid left, Oid right)
 }
 
 /*
- * Looks for the operator = of pg_catalog for the given type and the column's.
- * Returns false if the parser finds none.
+ * Looks for the operator = of pg_catalog for the given type and the column's
+ * type. Returns false if the parser finds no such operator, or if the
+ * comparison would call a function that is not installed.
  */
 static bool
 compares_types(group_finder *finder)
@@ -486,8 +508,8 @@ compares_types(group_finder *finder)
 }
 
 /*
- * Prepares the cast of one type to another. Returns false if there is none that
- * the current user may run.
+ * Prepares the cast of one type to another. Returns false if there is no cast,
+ * or if it calls a function that is not installed.
  */
 static bool
 casts_type(Oid from, Oid to, CoercionContext context,
@@ -507,8 +529,8 @@ casts_type(Oid from, Oid to, CoercionContext context,
 }
 
 /*
- * Looks for casts to the column's type and back. Returns false if one is
- * missing, or if converted values cannot be compared.
+ * Looks for casts to the column's type and back. Returns false if one of them
+ * is missing, or if values of the given type cannot be compared.
  */
 static bool
 casts_types(group_finder *finder)
@@ -563,7 +585,8 @@ find_form(group_finder *finder)
 	if (!OidIsValid(type) ||
 		(strict && (finder->given == type ||
 					(type != BPCHAROID && is_text_or_char(type)))))
-		return;					/* values of any type are written as texts */
+		return;					/* values of any type are found by their
+								 * texts */
 	if (is_text(finder->given) || is_text(type))
 	{
 		finder->form = type_is_enum(type) ? GIVEN_LABEL : GIVEN_INPUT;
@@ -650,7 +673,7 @@ typedef struct text_reading
 	bool		is_group;
 } text_reading;
 
-/* Adds to an error of an input function which text it was to read. */
+/* Error context callback that names the text which an input function reads. */
 static void
 explain_reading(void *argument)
 {
@@ -772,7 +795,7 @@ equals_group(group_finder *finder, Datum value, int i)
 										  value, finder->values[i]));
 }
 
-/* Returns the index of the group that equals a value of the comparison. */
+/* Returns the index of the group that equals a converted value, or -1. */
 static int
 place_of_value(group_finder *finder, Datum value)
 {
@@ -803,8 +826,10 @@ read_given(group_finder *finder, Datum given)
 }
 
 /*
- * Converts a given value for the comparison, or to the column's type. Returns
- * false if a cast changes it, so that no group equals it.
+ * Converts a given value to the left type of the comparison, or to the
+ * column's type. Returns false if no group can equal the value: if the
+ * conversion returns NULL, or if the cast back does not return the given
+ * value.
  */
 static bool
 convert_given(group_finder *finder, Datum given, Datum *value)

@@ -136,7 +136,10 @@ check_width(const prepared_encoder *encoder, Size i)
 					   (uint32) fc_feature_values(feature)));
 }
 
-/* Replaces the text of a cell by that of the category which it equals. */
+/*
+ * Replaces the text of a cell by the text of the category that equals it, if
+ * there is one.
+ */
 static void
 name_category(prepared_encoder *encoder, Size i)
 {
@@ -224,7 +227,7 @@ encode_column(prepared_encoder *encoder, Size column, value_reader *reader,
 
 /*
  * Returns false if a NULL causes the row to be skipped. Raises an error for a
- * NULL in a feature whose NULLs are errors.
+ * NULL in a feature with the option "nulls": "error".
  */
 static bool
 check_nulls(const prepared_encoder *encoder)
@@ -252,8 +255,9 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 		if (!fc_all_finite(x + view->feature[i].first, view->feature[i].width))
 		{
 			/*
-			 * value that the message shows: the number in the current row's
-			 * cell, or the inverse of the raw coordinate
+			 * Value that the message shows: the raw coordinate with its
+			 * logarithm undone, or the number in the current row's cell. It is
+			 * infinite if the cell has no number.
 			 */
 			double		number = (raw != NULL ? raw[view->feature[i].first]
 								  : encoder->cells[i].kind == FC_CELL_NUMBER

@@ -58,8 +58,8 @@ static const typed_source sources[] = {
 };
 
 /*
- * Finds a cast by a function that this user may call. Returns false if there
- * is none.
+ * Finds the function that casts one type to another. Returns false if there is
+ * no such function, or if the user may not call it.
  */
 static bool
 has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
@@ -127,7 +127,7 @@ find_source(Oid type, value_reader *reader)
 }
 
 /*
- * types whose values hardly ever repeat, so that no cast to text is proposed
+ * Types whose values hardly ever repeat, so that no cast to text is proposed.
  */
 static const Oid without_categories[] = {
 	BYTEAOID,
@@ -157,8 +157,8 @@ casts_to(Oid from, Oid to)
 }
 
 /*
- * Returns the hint about a column whose arrays cannot be read as vectors: a
- * format with the name of the column.
+ * Returns the hint about a column whose arrays cannot be read as vectors. The
+ * hint is a format for the name of the column.
  */
 static const char *
 advice_on_array(Oid type)
@@ -194,8 +194,9 @@ advice_on_row(Oid type, const char *column)
 }
 
 /*
- * Returns such a hint about a column of another type that cannot be a feature;
- * the casts of the type decide which expressions are proposed.
+ * Returns the hint about a column of any other type that cannot be a feature,
+ * as a format for the name of the column. The casts of the type decide which
+ * expressions the hint proposes.
  */
 static const char *
 advice_on_type(Oid type)
@@ -255,9 +256,9 @@ text_has_settings(Oid type)
 }
 
 /*
- * Sets the source of a reader for text. It does what an explicit cast to text
- * does: it relabels the value, calls a cast function or calls the output
- * function.
+ * Sets the source of a reader for text. The reader does what an explicit cast
+ * to text does: it relabels the value, calls a cast function or calls the
+ * output function.
  */
 static void
 find_text_source(Oid type, value_reader *reader)

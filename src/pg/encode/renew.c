@@ -8,8 +8,10 @@
 #include "pg/encode/encode.h"
 
 /*
- * Returns for each category of the old encoder the index of the one that
- * equals it, as fc_encoder_renew needs it. The encoders must be alike.
+ * Returns an array with an element for each category of the old encoder, as
+ * fc_encoder_renew requires it: the index of the equal category among the
+ * learned categories of the feature, or their number if no category is equal.
+ * The encoders must be alike (fc_encoder_is_alike).
  */
 static uint32 *
 equal_categories(const fc_encoder *old, const fc_encoder_header *learned)

@@ -1,5 +1,5 @@
 /*
- * exchange.c - frequencies and moments from and to other programs, which
+ * exchange.c - exchange of frequencies and moments with other programs, which
  * sketch rows by the formula z_j = mean of exp(i omega_j . x)
  */
 #include "postgres.h"
@@ -15,15 +15,16 @@
 #include "sketch/sketch.h"
 
 /*
- * Maximum of |cos| and |sin| as another program may have rounded them. A
- * larger one accepts moments that no rows have. A guess.
+ * Maximum magnitude of a moment from another program, whose rounding may have
+ * made it exceed 1. A larger maximum would accept moments that no rows have. A
+ * guess.
  */
 #define MAX_MOMENT	1.000001
 
 /*
- * Reads an argument of type double precision[] with two dimensions, m
- * frequencies of d elements in radians per unit of x. Returns them in units of
- * 1 / sigma, and sets fields->frequencies and fields->dim.
+ * Reads a two-dimensional array of m frequencies with d elements each, in
+ * radians per unit of x. Returns the m x d elements in units of 1 / sigma.
+ * Sets fields->frequencies to m, and fields->dim and fields->reduced to d.
  */
 static float *
 read_frequencies(ArrayType *array, double sigma, fc_spec_fields *fields)
@@ -137,7 +138,10 @@ fastclust_spec_frequencies(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Raises an error if some moment is beyond MAX_MOMENT, else limits it to 1. */
+/*
+ * Limits moments to the range from -1 to 1. Raises an error if the magnitude
+ * of a moment exceeds MAX_MOMENT.
+ */
 static void
 limit_moments(double *moments, Size count)
 {

@@ -3,8 +3,9 @@
  *
  * A state is an unpacked sketch: a flat varlena that is changed in place. Its
  * tail holds up to a batch of pending rows, which are not yet in the sums.
- * Only a transition, inverse or combine function may change it, as its
- * argument 0. The final, output and send functions return a packed copy.
+ * Only a transition, inverse or combine function may change a state, and only
+ * the state in its argument 0. The final, output and send functions return a
+ * packed copy.
  */
 #include "postgres.h"
 
@@ -20,10 +21,10 @@
 /* ---- states ---- */
 
 /*
- * Returns the peak memory of an aggregate in bytes. This is the prepared spec,
- * plus a state and the executor's copy of it, plus the packed result or, if
- * this is larger and rows may have weights, a state in the layout without
- * weights.
+ * Returns the peak memory of an aggregate in bytes: the prepared spec, a
+ * state, the executor's copy of the state, and the packed result. If rows may
+ * have weights, a state in the layout without weights is counted instead of
+ * the result when it is larger.
  */
 static Size
 whole_bytes(const fc_spec *spec, Size batch, bool weights)
@@ -39,8 +40,9 @@ whole_bytes(const fc_spec *spec, Size batch, bool weights)
 }
 
 /*
- * Row count assumed in estimates of work, since an aggregate does not know the
- * real one. A larger one refuses sketches of few rows. A guess.
+ * Number of rows assumed in the estimate of the work, since an aggregate does
+ * not know the real number. With a larger number, sketches of few rows would
+ * be announced as long work. A guess.
  */
 #define ESTIMATED_ROWS	50000
 
@@ -470,8 +472,9 @@ fastclust_sketch_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * Returns NULL for an empty frame. Drops the minimum and maximum of columns,
- * because later frames do not have them.
+ * Final function of a moving frame. Returns NULL for an empty frame. Marks the
+ * minimum and maximum of each column as unknown, because they are unknown once
+ * a row has left the frame.
  */
 PG_FUNCTION_INFO_V1(fastclust_sketch_final_moving);
 Datum

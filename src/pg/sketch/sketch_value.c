@@ -249,8 +249,8 @@ report_row(fc_status status, const double *doubles, const float *floats,
  */
 
 /*
- * Inverse of the share of the memory budget that the cache may take before it
- * is emptied. A guess.
+ * Divisor of the memory budget that gives the maximum size of the cache, which
+ * is emptied before it would become larger. A guess.
  */
 #define BUDGET_SHARE	4
 
@@ -283,8 +283,8 @@ forget_prepared(void)
 }
 
 /*
- * Prepares a spec and caches it. It is built in a context that an error
- * deletes, and enters the cache only when complete.
+ * Prepares a spec and caches it. The prepared spec is built in a context that
+ * an error deletes, and enters the cache only when complete.
  */
 static const fc_prepared *
 prepare_spec(const fc_spec *spec)

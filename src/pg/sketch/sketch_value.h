@@ -32,7 +32,7 @@ extern fc_sketch *sketch_unpack(fc_sketch *sketch, const fc_spec *spec);
  */
 extern fc_sketch *sketch_pack(const fc_sketch *sketch);
 
-/* Returns a copy in the current context. */
+/* Returns a copy of the sketch in the current context. */
 extern fc_sketch *sketch_copy(const fc_sketch *sketch);
 
 /*
@@ -55,9 +55,9 @@ extern fc_sketch *sketch_combined(fc_sketch *target, const fc_sketch *source, in
 
 /*
  * Computes target += weight * source, where weight is in units of 2^-40 and
- * source is packed. Raises an error if the rows of source have weights. If
- * target is NULL, it is an empty sketch. Returns the target or a weighted copy
- * of it.
+ * source is packed. Raises an error if the rows of source have weights. A NULL
+ * target stands for an empty sketch. Returns the target or a weighted copy of
+ * it.
  */
 extern fc_sketch *sketch_combined_weighted(fc_sketch *target, const fc_sketch *source,
 										   int64 weight);
@@ -70,8 +70,8 @@ extern void report_row(fc_status status, const double *doubles,
 					   const float *floats, size_t d) __attribute__((noreturn));
 
 /*
- * Returns the law of the frequencies with this name; an unknown name is an
- * error.
+ * Returns the law with this name, the distribution from which frequencies are
+ * drawn. Raises an error for an unknown name.
  */
 extern fc_law law_of_name(const char *name);
 

@@ -132,7 +132,7 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
  */
 #define SAMPLE_ROWS	1000
 
-/* Number of entries allocated at first. A guess. */
+/* Number of entries of the reservoir that are allocated at first. A guess. */
 #define FIRST_CAPACITY	64
 
 /*
@@ -150,7 +150,8 @@ typedef struct spec_state
 {
 	const state_kind *kind;
 	fc_reservoir sample;
-	Size		capacity;		/* number of allocated entries */
+	Size		capacity;		/* number of allocated entries of the
+								 * reservoir */
 	int32		clusters;
 	int64		rows;			/* rows added so far */
 	bool		sparse;			/* true if any row was a sparsevec */
@@ -236,8 +237,8 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 }
 
 /*
- * Returns a copy of the sample with equal rows merged. Charges the state,
- * which does not change, and the copy to the account.
+ * Returns a copy of the sample with equal rows merged. Charges the sizes of
+ * the state and of the copy to the account.
  */
 static fc_reservoir
 compacted(const spec_state *state, memory_account *memory)

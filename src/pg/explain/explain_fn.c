@@ -1,9 +1,11 @@
 /*
- * explain_fn.c - rules_of_sample: threshold rules for the labels that an
- * operator assigns to rows. quality_of_sample: how compact and separated its
- * clusters are. Both functions take the rows as the centroids of another
- * operator. profile_of_centroids: compares centroids with the means of all
- * rows. shown_value: formats a value for display.
+ * explain_fn.c - functions that describe the clusters of an operator
+ *
+ * rules_of_sample returns threshold rules for the labels that the operator
+ * assigns to rows. quality_of_sample measures how compact and how well
+ * separated the clusters are. Both functions take the rows as the centroids of
+ * another operator. profile_of_centroids compares the centroids with the means
+ * of all rows. shown_value formats a value for display.
  */
 #include "postgres.h"
 
@@ -90,7 +92,10 @@ read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
 	return labels;
 }
 
-/* Returns the feature of a dimension, from 0, if it is cyclic, else NULL. */
+/*
+ * Returns the cyclic feature whose first coordinate is this dimension,
+ * numbered from 0. Returns NULL if there is no such feature.
+ */
 static const fc_encoder_feature *
 cyclic_feature(const fc_encoder *encoder, Size dimension)
 {
@@ -105,9 +110,10 @@ cyclic_feature(const fc_encoder *encoder, Size dimension)
 /*
  * Reads the kinds and columns of the axes from arguments 3 and 4.
  *
- * Indicators of NULL are first: flags whose column also has another axis that
- * is no flag. Of two conditions that divide the sample alike, a rule then has
- * the one on the indicator, not a range of the values that stand in for NULLs.
+ * Indicators of NULL are put first. An indicator is a flag whose column also
+ * has an axis that is not a flag. A condition on the indicator may divide the
+ * sample in the same way as a range around the value that stands in for NULLs;
+ * the rule then gets the condition on the indicator.
  */
 static fc_axis *
 read_axes(FunctionCallInfo fcinfo, const fc_encoder *encoder, Size d)
@@ -138,12 +144,16 @@ read_axes(FunctionCallInfo fcinfo, const fc_encoder *encoder, Size d)
 
 /* ---- cyclic columns ---- */
 
-/* Number of decimal digits of a period below which an angle is rounding error. */
+/*
+ * Number of decimal digits of the period to which a cyclic value is rounded;
+ * further digits are rounding errors of the angle.
+ */
 #define ANGLE_DIGITS	6
 
 /*
- * Replaces the coordinates x (2 n values) of a cyclic column by its values,
- * cut by fc_cut_circle, and zeros.
+ * Replaces the coordinates of a cyclic column. The n cosines at x become the
+ * values of the column, cut by fc_cut_circle; the n sines behind them become
+ * 0.
  */
 static void
 cut_circle(double *x, const fc_labelled *rows, fc_axis *axis, fc_arena *arena)
@@ -199,7 +209,8 @@ return_rule(FunctionCallInfo fcinfo, const fc_axis *axes, int32 label,
 		lower[i] = ranges[i].lower.shown;
 		upper[i] = ranges[i].upper.shown;
 
-		if (axis->period > 0)	/* the arc of negative values */
+		if (axis->period > 0)	/* convert the range of negated values to an
+								 * arc */
 		{
 			lower[i] = Max(axis->cut, -ranges[i].upper.shown);
 			upper[i] = Min(axis->cut + axis->period, -ranges[i].lower.shown);
@@ -241,10 +252,11 @@ return_rules(FunctionCallInfo fcinfo, const fc_axis *axes,
 
 /*
  * Takes (op, space_rows, raw_rows, kinds, columns, conditions, encoder).
- * Returns rules for the labels that op assigns to space_rows. The conditions of
- * the rules are on raw_rows, whose dimensions have the given kinds
- * (fc_axis_kind) and columns. Conditions on a cyclic column of the encoder, which
- * may be NULL, are arcs.
+ * Returns rules for the labels that op assigns to space_rows, which are rows
+ * in the coordinates of op. The conditions of the rules are on raw_rows, the
+ * same rows unscaled, whose dimensions have the given kinds (fc_axis_kind) and
+ * columns. Conditions on a cyclic column of the encoder, which may be NULL,
+ * are arcs.
  */
 PG_FUNCTION_INFO_V1(fastclust_rules_of_sample);
 Datum
@@ -354,15 +366,16 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 /* ---- profile ---- */
 
 /*
- * Maximum k * k * d for a search of the nearest other centroids. A larger
- * maximum delays the answer. A guess.
+ * Maximum k * k * d up to which the nearest other centroid of each cluster is
+ * searched. A larger maximum delays the answer. A guess.
  */
 #define MAX_COMPARED	1e9
 
 /*
- * Returns true if a column is mostly NULL in a cluster: if the indicator, a
- * dimension from 1 or 0 for none, is above 1/2 in the centroid. The indicator
- * itself is never NULL.
+ * Returns true if the column of an axis is NULL in more than half of a
+ * cluster: if the column's indicator of NULL is above 1/2 in the centroid.
+ * `indicator` is the dimension of the indicator, from 1, or 0 if the column
+ * has none. Returns false if the axis is the indicator itself.
  */
 static bool
 is_null_in(const double *centroid, Size d, Size axis, double indicator)
@@ -409,17 +422,20 @@ put_cell(FunctionCallInfo fcinfo, int32 cluster, const fc_profile_cell *cell,
 
 /*
  * Takes (op, center, scale, means, deviations, kinds, max_features, nulls,
- * encoder).
- * Returns rows (cluster, dimension, value, overall, difference, lift, place, apart),
- * where place 1 is the most characteristic dimension of the cluster. A cluster
- * has rows for its max_features most characteristic dimensions. Unless there
- * are too many clusters to compare all pairs, it also has rows for the
- * max_features dimensions that separate it best from the nearest other
- * cluster. A NULL center counts as 0, a NULL scale as 1. nulls has for each
- * dimension the indicator of NULL of its column, from 1, or 0; if this is above
- * 1/2 in a cluster, the value, difference, lift and apart are NULL. A cyclic
- * column of the encoder, which may be NULL, has one row, at its first
- * dimension.
+ * encoder). Returns rows (cluster, dimension, value, overall, difference,
+ * lift, place, apart), where place 1 is the most characteristic dimension of
+ * the cluster.
+ *
+ * A cluster has rows for its max_features most characteristic dimensions. It
+ * also has rows for the max_features dimensions that separate it best from the
+ * nearest other cluster, unless there are too many clusters to compare all
+ * pairs. A cyclic column of the encoder, which may be NULL, has one row, at
+ * its first dimension.
+ *
+ * A NULL center counts as 0, a NULL scale as 1. An element of nulls is the
+ * dimension of the indicator of NULL for the column of a dimension, from 1, or
+ * 0. If this indicator is above 1/2 in a cluster, the value, difference, lift
+ * and apart are NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
 Datum

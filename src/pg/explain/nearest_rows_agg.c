@@ -3,8 +3,8 @@
  * centroid, with all columns.
  *
  * Each cluster keeps its n nearest rows sorted by distance. A row is copied
- * when it becomes one of them. Ties are broken by a hash of the row's values,
- * so that the result does not depend on the order of the rows.
+ * when it becomes one of these n. Ties are broken by a hash of the row's
+ * values, so that the result does not depend on the order of the rows.
  */
 #include "postgres.h"
 
@@ -132,8 +132,9 @@ new_state(FunctionCallInfo fcinfo, MemoryContext context, Size k)
 }
 
 /*
- * Returns true if v is a row of which some values are missing, not all, and
- * the operator compares such rows. The other values are checked.
+ * Returns true if some but not all values of v are missing (NaN), and the
+ * operator can compare such rows. Raises an error if one of the other values
+ * is not finite or too large for single precision.
  */
 static bool
 is_partial(const fc_operator *op, const vector *v)
@@ -153,8 +154,10 @@ is_partial(const fc_operator *op, const vector *v)
 }
 
 /*
- * Finds the nearest centroid, and the squared distance to it, scaled to all
- * values if some are missing. Returns false if the row has no direction.
+ * Sets *nearest to the nearest centroid, and *distance to the squared distance
+ * from it. If values are missing, multiplies the squared distance of the other
+ * values by d / (number of other values). Returns false if the metric is
+ * cosine and the row is zero.
  */
 static bool
 find_nearest(FunctionCallInfo fcinfo, const fc_operator *op, const vector *v,

@@ -39,8 +39,8 @@ append_times(StringInfo line, const char *value, int times)
 /* ---- text ---- */
 
 /*
- * Returns true for characters that change the direction or the lines of a
- * text. Some servers take them for visible ones.
+ * Returns true for characters that change the direction of a text or break its
+ * lines. pg_dsplen of some server versions counts them as visible.
  */
 static bool
 changes_direction(const char *character)

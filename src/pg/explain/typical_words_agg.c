@@ -2,13 +2,13 @@
  * typical_words_agg.c - typical_words_agg: returns the words that distinguish
  * the texts of each cluster, for name_topics
  *
- * Words are ranked by class-based TF-IDF (Grootendorst 2022, BERTopic):
- * n * log(1 + m / f). n is the number of times that a word occurs in a
- * cluster, f in all clusters, and m is the mean number of words per cluster.
- * Words are lexemes with a letter and, if requested, pairs of neighbouring
- * ones. A hash table has a count for each word of each cluster. When it
- * exceeds half of the memory budget, pairs that were rare so far are dropped
- * (lossy counting, Manku and Motwani 2002).
+ * Words are ranked by class-based TF-IDF (Grootendorst 2022, BERTopic): n *
+ * log(1 + m / f). n is the number of times that a word occurs in a cluster, f
+ * in all clusters, and m is the mean number of words per cluster. Words are
+ * lexemes with a letter and, if requested, pairs of neighbouring lexemes. A
+ * hash table has a count for each word of each cluster. When it exceeds half
+ * of the memory budget, pairs that were rare so far are dropped (lossy
+ * counting, Manku and Motwani 2002).
  */
 #include "postgres.h"
 
@@ -41,13 +41,16 @@ enum
 	ARGUMENT_N
 };
 
-/* Cluster of rows that have none, as noise. */
+/* Cluster number of rows without a cluster, such as noise. */
 #define NO_CLUSTER	(-1)
 
-/* Maximum number of a cluster. A guess. */
+/* Maximum cluster number. A guess. */
 #define MAX_CLUSTER	((1 << 24) - 1)
 
-/* Second lexeme of a word that is no pair. */
+/*
+ * Number of a lexeme without a letter, and of the missing second lexeme of a
+ * word that is not a pair.
+ */
 #define NO_LEXEME	(-1)
 
 /* Initial capacity of the tables. A guess. */
@@ -83,8 +86,9 @@ typedef struct lexeme_slot
 typedef struct topic_word
 {
 	int32		cluster;
-	int32		first;			/* numbers of its lexemes */
-	int32		second;			/* NO_LEXEME for a single lexeme */
+	int32		first;			/* number of the first lexeme */
+	int32		second;			/* number of the second lexeme, or NO_LEXEME
+								 * for a single lexeme */
 } topic_word;
 
 typedef struct word_slot
@@ -111,7 +115,7 @@ typedef struct word_counts
 {
 	MemoryContext context;
 	int32		n;				/* number of words returned per cluster */
-	int32		clusters;		/* greatest number of a cluster plus 1 */
+	int32		clusters;		/* highest cluster number plus 1 */
 	lexemes_hash *numbers;
 	text_lexeme *lexemes;
 	int32		lexeme_count;
@@ -140,8 +144,8 @@ new_state(FunctionCallInfo fcinfo)
 }
 
 /*
- * Returns the size of the state in bytes after `more` words were added, and of
- * the table that the final function makes.
+ * Returns the size in bytes of the state after `more` words have been added,
+ * plus the size of the table that the final function makes.
  */
 static Size
 expected_bytes(const word_counts *state, Size more)
@@ -330,7 +334,10 @@ compare_lexemes(const word_counts *state, int32 a, int32 b)
 					  DEFAULT_COLLATION_OID);
 }
 
-/* Returns true if a comes before b: by score, else by lexemes. */
+/*
+ * Returns true if a ranks before b: if its score is higher or, for equal
+ * scores, if its lexemes come first in the order of the database.
+ */
 static bool
 is_before(const word_counts *state, const ranked_word *a, const ranked_word *b)
 {
@@ -357,7 +364,7 @@ offer_word(const word_counts *state, ranked_word *best, int32 *count, ranked_wor
 	best[at] = item;
 }
 
-/* Returns the key of the word's count in all clusters. */
+/* Returns the word's key in the table of counts over all clusters. */
 static topic_word
 in_all_clusters(topic_word item)
 {
@@ -366,8 +373,8 @@ in_all_clusters(topic_word item)
 }
 
 /*
- * Fills the best words of each cluster, `n` places for each. Returns their
- * numbers.
+ * Writes the best words of each cluster to `best`, which has n places per
+ * cluster. Returns an array with the number of words of each cluster.
  */
 static int32 *
 rank_words(const word_counts *state, ranked_word *best)

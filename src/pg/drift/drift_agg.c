@@ -4,8 +4,9 @@
  *
  * A state is an unpacked drift_counts: a flat varlena that is changed in
  * place. Its tail holds the bits of up to a batch of pending rows, which are
- * not counted yet. Only a transition or combine function may change it, as its
- * argument 0. The final, output and send functions return a packed copy.
+ * not counted yet. Only a transition or combine function may change a state,
+ * and only the state in its argument 0. The final, output and send functions
+ * return a packed copy.
  */
 #include "postgres.h"
 

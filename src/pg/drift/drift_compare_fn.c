@@ -156,9 +156,9 @@ fill_of_encoder(const fc_encoder_header *encoder, const fc_drift_spec *spec)
 }
 
 /*
- * Reads the first five arguments: drift_spec, training counts, counts,
- * training sketch, sketch; and argument 8, the encoder of the rows. Each may
- * be NULL.
+ * Reads arguments 0 to 4 (drift_spec, training counts, counts, training
+ * sketch, sketch) and argument 8, the encoder of the rows. Each of them may be
+ * NULL. Side 0 of the result is the training rows, side 1 the new rows.
  */
 static fc_drift_sides
 sides_argument(FunctionCallInfo fcinfo)

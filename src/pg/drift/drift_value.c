@@ -67,7 +67,10 @@ fastclust_counts_nulls(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(DRIFT_COUNTS_ARG(0)->flags & FC_DRIFT_NULLS);
 }
 
-/* Takes (counts). Returns the number of units; NULL if rows were not in units. */
+/*
+ * Takes (counts). Returns the number of units, or NULL if the rows were not
+ * counted in units.
+ */
 PG_FUNCTION_INFO_V1(fastclust_unit_count);
 Datum
 fastclust_unit_count(PG_FUNCTION_ARGS)
@@ -80,8 +83,9 @@ fastclust_unit_count(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (unit, key). Returns the part of the units in which a row is counted,
- * from 0, by a hash of its unit or, if that is NULL, by its key.
+ * Takes (unit, key). Returns the part in which a row is counted
+ * (drift/units.h), from 0. The part depends on a hash of the unit or, if the
+ * unit is NULL, of the key.
  */
 PG_FUNCTION_INFO_V1(fastclust_unit_part);
 Datum
@@ -190,7 +194,10 @@ drift_counts_pack(const fc_drift_counts *counts)
 
 /* ---- rows and sums ---- */
 
-/* Returns the counts, or a larger copy if more rows need 64 bits. */
+/*
+ * Returns the counts or, if `weight` more rows require counters of 64 bits, a
+ * copy with such counters.
+ */
 static inline fc_drift_counts *
 wide_enough(fc_drift_counts *counts, uint32 weight)
 {

@@ -16,9 +16,9 @@
  */
 
 /*
- * drift_spec_of_rows chooses the drift_spec, for counts. wave_spec_of_rows
- * chooses the sketch_spec for the comparison of sketches (drift/waves.h); if
- * `sparse` is true, its center is 0.
+ * drift_spec_of_rows chooses the drift_spec by which rows are counted.
+ * wave_spec_of_rows chooses the sketch_spec for the comparison of sketches
+ * (drift/waves.h). The center of this sketch_spec is 0 if `sparse` is true.
  */
 extern fc_drift_spec *drift_spec_of_rows(const fc_weighted_rows *sample, int64 seed);
 extern fc_spec *wave_spec_of_rows(const fc_weighted_rows *sample, bool sparse, int64 seed);
@@ -54,17 +54,18 @@ extern fc_drift_counts *new_drift_counts(const fc_drift_spec *spec, uint8 nulls)
 extern fc_drift_counts *drift_counts_unpack(fc_drift_counts *counts);
 
 /*
- * Adds a row of d doubles or floats, `weight` times, to unpacked counts of the prepared spec.
- * The row may be unaligned; the other pointer is NULL. If the metric is
- * cosine, the row must have length 1. Returns the counts, or a larger copy
- * when they exceed 2^32 rows. Raises an error for a value that is not finite.
+ * Adds a row, `weight` times, to unpacked counts of the prepared spec. The row
+ * is `doubles` or `floats`, d values at any alignment; the other pointer is
+ * NULL. If the metric is cosine, the row must have length 1. Returns the
+ * counts or, once they count 2^32 rows or more, a larger copy. Raises an error
+ * for a value that is not finite.
  */
 extern fc_drift_counts *drift_counts_add_row(const fc_drift_prepared *prepared,
 											 const double *doubles,
 											 const float *floats, uint32 weight,
 											 fc_drift_counts *counts);
 
-/* Adds a sparse row, whose elements are finite, like drift_counts_add_row. */
+/* Does the same for a sparse row, whose elements must be finite. */
 extern fc_drift_counts *drift_counts_add_sparse_row(const fc_drift_prepared *prepared,
 													const fc_sparse_row *row, uint32 weight,
 													fc_drift_counts *counts);
@@ -78,13 +79,16 @@ extern fc_drift_counts *drift_counts_combined(fc_drift_counts *target,
 											  const fc_drift_counts *source,
 											  int sign);
 
-/* Returns the values that stand in for NULLs in the columns of an encoder. */
+/*
+ * Returns an array with an element for each dimension of an encoder: the value
+ * that stands in for a NULL, and where this value and NULLs are counted.
+ */
 extern fc_drift_fill *fill_of_encoder(const fc_encoder_header *encoder,
 									  const fc_drift_spec *spec);
 
 /*
- * Returns the packed counts of all rows, with the variances between the parts
- * into which a hash of the unit divides them.
+ * Returns the packed counts of all rows, with the variances between parts
+ * (drift/units.h). The part of a row depends on a hash of its unit.
  */
 extern fc_drift_counts *counts_with_units(const fc_drift_parts *parts);
 

@@ -16,8 +16,8 @@ typedef struct decode_call
 	int32		k;
 	fc_decoder	decoder;
 	fc_decode_options options;
-	text_or_rows init;			/* option init: name of a start, or centroids
-								 * (rows x dim) */
+	text_or_rows init;			/* option init: name of a kind of start, or
+								 * centroids to start from (rows x dim) */
 	double		sigma;			/* option sigma: a sigma of the spec; 0 lets
 								 * the decoder choose */
 	bool		verbose;
@@ -32,9 +32,10 @@ typedef struct decode_call
 } decode_call;
 
 /*
- * Decodes a packed sketch by decoder auto into k x d centroids, which are not
- * scaled. init: centroids of a start, or empty; sample: spec of the sketch
- * with its sample rows, or NULL. Weights and spreads are in call->result.
+ * Decodes a packed sketch with decoder auto. Writes k x d centroids in the
+ * coordinates of the rows, and sets the weights and spreads in call->result.
+ * `init` has centroids to start from, or is empty. `sample` is the spec of the
+ * sketch with its sample rows, or NULL.
  */
 extern void decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options,
 							text_or_rows init, const fc_spec *sample, double *centroids);

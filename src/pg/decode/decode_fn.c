@@ -1,6 +1,6 @@
 /*
- * decode_fn.c - decode and decode_covariances: decoders by name, their
- * options, centroids from a sketch
+ * decode_fn.c - decode and decode_covariances, which return the centroids and
+ * covariances of a sketch; names and options of decoders
  */
 #include "postgres.h"
 
@@ -36,8 +36,8 @@ notice_progress(void *context, const char *stage, int step, double cost)
 }
 
 /*
- * Checks the requirements of model gaussian, which computes covariances from a
- * density estimate that only Gaussian frequencies give.
+ * Checks the requirements of model gaussian. It computes covariances from a
+ * density estimate, which requires Gaussian frequencies.
  */
 static void
 check_model(const decode_call *call)
@@ -109,8 +109,8 @@ check_sigma(const decode_call *call)
 }
 
 /*
- * Reads the decoder and the options of a call, and checks them against its
- * sketch.
+ * Reads the decoder and the options of a call, and checks them against the
+ * sketch of the call.
  */
 static void
 read_decoder(decode_call *call, const char *name, Jsonb *json)
@@ -152,15 +152,16 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 }
 
 /*
- * Number of clusters above which a notice says that centroids of a sketch lose
- * some percent. A lower limit raises it where little is lost
- * (bench/decoders.py limits).
+ * Number of clusters above which a notice says that decoded centroids are a
+ * few percent worse than centroids of k-means. With a lower limit, the notice
+ * would be raised where the difference is small (bench/decoders.py limits).
  */
 #define MAX_DECODED_CLUSTERS	50
 
 /*
- * Relative residual above which a notice is raised. A smaller one raises it
- * for clusters that are not Gaussian (bench/decoders.py limits).
+ * Relative residual above which a notice is raised. With a smaller one, the
+ * notice would also be raised for clusters that are not Gaussian
+ * (bench/decoders.py limits).
  */
 #define POOR_RESIDUAL	0.3
 
@@ -200,8 +201,8 @@ check_rows(const decode_call *call)
 }
 
 /*
- * Checks the spec whose sample rows are starts of the decoder: it must be the
- * spec of the sketch.
+ * Checks the argument sample, which must be NULL or the spec of the sketch. It
+ * must have sample rows if option init starts from them.
  */
 static void
 check_decode_sample(const decode_call *call, const fc_spec *sample)
@@ -262,10 +263,9 @@ run(decode_call *call, const fc_spec *sample)
 }
 
 /*
- * Raises a notice if the decoder works best with Gaussian frequencies but the
- * sketch has others: decoder discretized, or decoder shift without polish.
- * These decoders climb a function that is a density estimate only for Gaussian
- * frequencies.
+ * Raises a notice if the decoder is discretized, or shift without polish, and
+ * the frequencies are not Gaussian. These decoders climb a function that is a
+ * density estimate only for Gaussian frequencies.
  */
 static void
 warn_of_law(const decode_call *call)
@@ -286,8 +286,8 @@ warn_of_law(const decode_call *call)
 }
 
 /*
- * Returns true if the atoms of the decoder are as wide as the clusters. Only
- * then does a large residual of the sketch show a poor fit.
+ * Returns true if the decoder fits the widths of its atoms to the clusters.
+ * Only then does a large residual of the sketch show a poor fit.
  */
 static bool
 fits_widths(const decode_call *call)

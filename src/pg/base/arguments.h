@@ -44,8 +44,9 @@ internal_state(FunctionCallInfo fcinfo)
 }
 
 /*
- * Returns true if the caller gave the argument, even as NULL. If an argument
- * is omitted, its default is a constant NULL without a location in the query.
+ * Returns true if the caller gave the argument, even as NULL. An omitted
+ * argument is recognised by its default, a constant NULL without a location in
+ * the query.
  */
 extern bool is_given(FunctionCallInfo fcinfo, int argument);
 
@@ -110,7 +111,8 @@ extern Oid	function_owner(Oid function);
 #define FIX_OUTPUT		4		/* settings that affect how dates and times,
 								 * numbers, bytes and arrays are written as
 								 * text, and read from it */
-#define FIX_CONDITION	8		/* settings for a condition on rows */
+#define FIX_CONDITION	8		/* settings under which a condition on rows is
+								 * read when a user gives it */
 #define FIX_SCAN		(FIX_READING | FIX_PATH)	/* settings for queries of
 													 * rows */
 #define FIX_ALL			(FIX_READING | FIX_PATH | FIX_OUTPUT)
@@ -120,9 +122,9 @@ extern int	fix_settings(int kinds);
 extern void set_in_level(const char *name, const char *value);
 
 /*
- * Raises an error if the caller gave the argument and it is NULL. If a sketch
- * is omitted, these functions read the table, which a caller who passes a
- * sketch does not want.
+ * Raises an error if the caller gave a sketch that is NULL. A function with an
+ * optional sketch reads the table if the sketch is omitted, which a caller who
+ * passes a sketch does not want.
  */
 extern void reject_null_sketch(FunctionCallInfo fcinfo, int argument);
 

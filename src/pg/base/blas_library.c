@@ -119,8 +119,8 @@ open_library(const char *file)
 
 /*
  * Stores the dynamic linker's message, unless a message is stored already. A
- * message about a library that exists replaces one about a missing library,
- * because it says more.
+ * message about a library that exists but cannot be loaded replaces a message
+ * about a missing library, because the user can repair the existing library.
  */
 static void
 note_failure(const char *name, blas_failure *failure)

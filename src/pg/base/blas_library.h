@@ -35,8 +35,8 @@ extern void *openblas_routine(const char *name);
 extern void *lbfgsb_routine(const char *name);
 
 /*
- * Reports a failure and does not return. Each program defines its own: the
- * module's raises an error (errors.c), a test's ends the program.
+ * Reports a failure and does not return. Each program defines this function:
+ * in the module it raises an error (errors.c), in a test it ends the program.
  */
 extern void report_blas_failure(const blas_failure *failure) __attribute__((noreturn));
 

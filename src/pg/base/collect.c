@@ -34,8 +34,8 @@ copy_row(const vector *v, double *to)
 #define FIRST_CAPACITY	64
 
 /*
- * Returns the next capacity: half as much again, because the final number of
- * rows is not known yet, but not more than the budget allows.
+ * Returns a capacity that is half as large again, because the final number of
+ * rows is not known yet, but not larger than the budget allows.
  */
 Size
 grown_capacity(Size capacity, Size n, const row_need *need)

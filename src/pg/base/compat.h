@@ -11,7 +11,10 @@
 #include "varatt.h"
 #endif
 
-/* Since 14 raw_parser takes a mode, as it can parse more than statements. */
+/*
+ * Since 14, raw_parser takes a mode, because it can parse more than
+ * statements.
+ */
 #if PG_VERSION_NUM >= 140000
 #define parse_statements(query) raw_parser(query, RAW_PARSE_DEFAULT)
 #else

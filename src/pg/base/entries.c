@@ -1,10 +1,14 @@
 /*
- * entries.c - entry points in C that call another SQL function, which they
- * find by their own name. A function that needs the rights of the extension's
- * owner is SECURITY DEFINER, in the schema fastclust_owner, where only its
- * owner may call it. Its last argument is the calling role, because inside of
- * the function current_user is the owner, and session_user ignores SET ROLE.
- * Other roles call an entry point with the same name and the other arguments.
+ * entries.c - entry points in C: each calls an SQL function in another schema,
+ * whose name is the name of the entry point, with the prefix read_ or without
+ * a prefix.
+ *
+ * A function that needs the rights of the extension's owner is SECURITY
+ * DEFINER. It is in the schema fastclust_owner, where only the owner may call
+ * it. Its last argument is the calling role, because inside of the function
+ * current_user is the owner, and session_user ignores SET ROLE. Other roles
+ * call the entry point, which has the same name and all arguments but the
+ * last.
  */
 #include "postgres.h"
 
@@ -46,7 +50,10 @@ fastclust_role_id(PG_FUNCTION_ARGS)
 	PG_RETURN_OID(role);
 }
 
-/* Takes (relation). Returns its kind, as in pg_class. */
+/*
+ * Takes (relation). Returns the kind of the relation, as in pg_class, or NULL
+ * if there is no such relation.
+ */
 PG_FUNCTION_INFO_V1(fastclust_relation_kind);
 Datum
 fastclust_relation_kind(PG_FUNCTION_ARGS)
@@ -57,7 +64,7 @@ fastclust_relation_kind(PG_FUNCTION_ARGS)
 	PG_RETURN_CHAR(kind);
 }
 
-/* Takes (role). Returns true if it is a superuser. */
+/* Takes (role). Returns true if the role is a superuser. */
 PG_FUNCTION_INFO_V1(fastclust_is_superuser);
 Datum
 fastclust_is_superuser(PG_FUNCTION_ARGS)

@@ -188,8 +188,9 @@ text_of_kilobytes(int kilobytes)
 
 /*
  * Check hook: rejects a value above the ceiling if a session sets it. Accepts
- * values of configuration files, databases and roles, and values set before
- * the ceiling; the ceiling is then the budget in force.
+ * a higher value of a configuration file, a database or a role, and a value
+ * that was set before the ceiling was lowered; the ceiling is then the budget
+ * in force.
  */
 static bool
 check_requested_budget(int *budget, void **extra, GucSource source)

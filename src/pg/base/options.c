@@ -16,7 +16,10 @@
 
 /* ---- errors ---- */
 
-/* Maximum number of wrong letters for which a name is proposed. */
+/*
+ * Maximum number of letters in which a given name may differ from the name
+ * that a hint proposes.
+ */
 #define MAX_WRONG(length)	(1 + (length) / 4)
 
 /*

@@ -62,7 +62,7 @@ typedef struct text_or_rows
 	int			columns;
 } text_or_rows;
 
-/* A name and its value. */
+/* A choice of an option: its name in SQL and its value in C. */
 typedef struct named_value
 {
 	const char *name;

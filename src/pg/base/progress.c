@@ -8,12 +8,12 @@
  *
  * The board is in shared memory: a named segment if the server has them (17
  * and later), else memory that the module requested when it was in
- * shared_preload_libraries. Without either the board does not exist, and rows
- * are counted in this process alone. A slot belongs to a process from its
- * first post to the end of the (sub)transaction of that post, or of the
- * process. A slot is read and written under its spinlock, which is held only
- * while the slot is copied. Rows are counted without a lock: the leader and
- * its workers add their rows, about a thousand at a time.
+ * shared_preload_libraries. If neither is available, there is no board, and
+ * each process counts only its own rows. A slot belongs to a process from the
+ * first post of the process until the (sub)transaction of this post ends, or
+ * until the process ends. A slot is read and written under its spinlock, which
+ * is held only while the slot is copied. Rows are counted without a lock: the
+ * leader and its workers add their rows, about a thousand at a time.
  */
 #include "postgres.h"
 
@@ -58,8 +58,8 @@ typedef struct board_entry
 } board_entry;
 
 /*
- * Maximum number of trainings that are shown. Others run without being shown.
- * More slots take more shared memory. A guess.
+ * Maximum number of trainings that are shown; further ones run without being
+ * shown. More slots take more shared memory. A guess.
  */
 #define BOARD_SLOTS	64
 

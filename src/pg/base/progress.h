@@ -65,8 +65,8 @@ report_progress_of_rows(void)
 }
 
 /*
- * Requests shared memory, on servers that require the request while the module
- * is preloaded.
+ * Requests shared memory for the list of running trainings, on servers that
+ * require the request while the module is preloaded.
  */
 extern void prepare_board(void);
 

@@ -1,10 +1,10 @@
 /*
  * relation_lock.c - the owner of a relation, and a lock on its name
  *
- * A stored name leads to another relation after DROP or RENAME. A check of the
- * owner needs a lock that lasts until the query: otherwise a query that waits
- * for the DROP of the checked relation reads the one that has its name
- * afterwards.
+ * After DROP or RENAME, a stored name may belong to another relation. A check
+ * of the owner therefore needs a lock that lasts until the query. Without the
+ * lock, the checked relation might be dropped after the check, and the query
+ * would read the relation that then has the name.
  */
 #include "postgres.h"
 
@@ -34,7 +34,10 @@ relation_owner(Oid relation)
 	return owner;
 }
 
-/* Takes (regclass). Returns the OID of the owner, or NULL. */
+/*
+ * Takes (regclass). Returns the OID of the relation's owner, or NULL if there
+ * is no such relation.
+ */
 PG_FUNCTION_INFO_V1(fastclust_relation_owner);
 Datum
 fastclust_relation_owner(PG_FUNCTION_ARGS)
@@ -46,9 +49,9 @@ fastclust_relation_owner(PG_FUNCTION_ARGS)
 }
 
 /*
- * Raises an error if the caller has no right to the rows of the relation,
- * because no role may lock relations of others. RangeVarGetRelidExtended calls
- * this before each lock.
+ * Raises an error if the caller has no right to the rows of the relation, so
+ * that a role cannot lock relations to which it has no access. Callback that
+ * RangeVarGetRelidExtended calls before each lock.
  */
 static void
 check_any_right(const RangeVar *name, Oid relation, Oid before, void *unused)
@@ -65,8 +68,9 @@ check_any_right(const RangeVar *name, Oid relation, Oid before, void *unused)
 }
 
 /*
- * Takes (regclass). Locks the relation that has the name of the given one in
- * AccessShareLock, and returns it; NULL if there is none.
+ * Takes (regclass). Looks up the name of the given relation again, and locks
+ * the relation that now has this name in AccessShareLock mode. Returns the
+ * locked relation, or NULL if there is none.
  */
 PG_FUNCTION_INFO_V1(fastclust_locked_relation);
 Datum

@@ -1,11 +1,11 @@
 /*
  * role_name.c - the type role_name: a role, for tables that are dumped
  *
- * A dump has no OIDs, and a stored name is out of date after ALTER ROLE RENAME.
- * A role_name has the OID and the name of a role. Its output is the name of
- * today; its input looks up the OID, and keeps a name that no role has. The
- * OID of a dropped role is never another role's, not even after pg_upgrade,
- * which keeps the OIDs of roles.
+ * A dump has no OIDs, and a stored name is out of date after ALTER ROLE
+ * RENAME. A role_name has the OID and the name of a role. Its output function
+ * returns the present name of the role. Its input function looks up the OID,
+ * and keeps a name that no role has. The OID of a dropped role is never
+ * another role's, not even after pg_upgrade, which keeps the OIDs of roles.
  */
 #include "postgres.h"
 
@@ -36,10 +36,10 @@ role_of_name(const char *name)
 }
 
 /*
- * Returns the name of a role today. If the role was dropped, the name by which
- * it was known, marked if another role has it now. A long name is clipped to
- * leave room for the mark, because the input cuts a text to NAMEDATALEN - 1
- * bytes.
+ * Returns the present name of a role. For a dropped role, returns the stored
+ * name, followed by " (dropped)" if another role has this name now. A long
+ * name is then clipped to leave room for the mark, because the input function
+ * cuts a text to NAMEDATALEN - 1 bytes.
  */
 static char *
 name_of_role(const role_name *role)

@@ -1,7 +1,7 @@
 /*
  * values.h - text and binary I/O of the stored types, and access to their
- * values. Each type is a varlena whose bytes behind the length word are
- * canonical, so all types share one text form (hex) and the comparison of
+ * values. Each type is a varlena. Equal values have equal bytes behind the
+ * length word, so all types share one text form (hex) and the comparison of
  * bytea. They differ in the core function that validates untrusted bytes.
  */
 #ifndef FASTCLUST_VALUES_H
@@ -31,8 +31,9 @@ copied_value(const void *value)
 }
 
 /*
- * Returns the entry of a type with its hash function. Raises an error if it has
- * none: `values`, such as "labels", of the type cannot be compared.
+ * Returns the type cache entry of a type, with its extended hash function. If
+ * the type has no such function, raises an error that `values`, such as
+ * "labels", of this type cannot be compared.
  */
 extern struct TypeCacheEntry *hashed_type(Oid type, const char *values);
 

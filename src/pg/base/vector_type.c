@@ -1,6 +1,6 @@
 /*
- * vector_type.c - types that a vector may have, numbers of a row given as
- * columns, and values of pgvector's types; see vector_type.h
+ * vector_type.c - SQL types that are accepted as vectors, rows given as
+ * columns of numbers, and values of pgvector's types; see vector_type.h
  */
 #include "postgres.h"
 

@@ -64,7 +64,10 @@ extern Datum array_of_text(const char *given);
  * its header is an error (data_corrupted).
  */
 
-/* A view of a stored value, without a copy. Pointers may be unaligned. */
+/*
+ * A view of a stored value of pgvector, without a copy. Pointers may be
+ * unaligned.
+ */
 typedef struct pgvector_value
 {
 	int			d;

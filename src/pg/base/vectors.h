@@ -107,8 +107,9 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 #define FRONT_BYTES	48
 
 /*
- * Maximum distance in bytes between two rows that are prefetched. For longer
- * rows, prefetching all cache lines costs more than it gains (bench/speed.py).
+ * Maximum distance in bytes between neighbouring rows up to which rows are
+ * prefetched. For longer rows, prefetching all cache lines costs more than it
+ * gains (bench/speed.py).
  */
 #define MAX_STEP_BYTES	512
 
@@ -176,12 +177,16 @@ extern Datum empty_float4_array(int count, float **values);
 extern Datum make_float4_array(const float *values, int count);
 extern Datum make_int4_array(const int32 *values, int count);
 
-/* Make an array of text, and return the elements of one, which is not NULL. */
+/*
+ * make_text_array makes an array of text. read_text_array returns the elements
+ * of an array without NULLs, and sets *count to their number.
+ */
 extern ArrayType *make_text_array(Datum *texts, Size count);
 extern Datum *read_text_array(ArrayType *array, int *count);
 
 /*
- * Returns a two-dimensional int4[] with the given elements in row-major order.
+ * Returns a two-dimensional integer[] with the given elements in row-major
+ * order.
  */
 extern Datum make_int4_rows(Datum *elements, int rows, int columns);
 extern Datum make_int8_array(const int64 *values, int count);

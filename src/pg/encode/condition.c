@@ -74,7 +74,8 @@ holds_at_null(const ranges *r)
 	{
 		double		x = fill[r->place[i]];
 
-		if (r->place[i] == fc_feature_values(feature))	/* the indicator */
+		if (r->place[i] == fc_feature_values(feature))	/* the indicator of
+														 * NULL */
 			holds = is_in_range(r, i, 1);
 		else if (feature->cycle != FC_CYCLE_NONE)
 			holds = fc_in_period(fc_value_of_angle(feature, fill) - r->lower[i],
@@ -349,8 +350,8 @@ bound(const ranges *r, Size i, bool upper)
 
 	if (r->feature->kind == FC_FEATURE_DATE)
 		return psprintf("'%s'", TextDatumGetCString(shown[i]));
-	if (r->feature->kind == FC_FEATURE_TIMESTAMP)	/* timestamps without time
-													 * zone ignore the zone */
+	if (r->feature->kind == FC_FEATURE_TIMESTAMP)	/* a column without time
+													 * zone ignores +00 */
 		return psprintf("'%s+00'", TextDatumGetCString(shown[i]));
 	return DatumGetCString(DirectFunctionCall1(float8out,
 											   Float8GetDatum(upper

@@ -77,7 +77,7 @@ typedef enum value_source
 	SOURCE_TEXT,
 	SOURCE_BPCHAR,
 	SOURCE_NAME,
-	SOURCE_LITERAL,				/* a string of unknown type */
+	SOURCE_LITERAL,				/* a literal, of type unknown */
 	SOURCE_ENUM,
 	SOURCE_ARRAY,
 	SOURCE_JSONB,

@@ -45,8 +45,8 @@ typedef struct encoder_state
 /* ---- state shared by rows of the same arguments ---- */
 
 /*
- * State of a call site, read again when columns or options change. An
- * encoder_state has no pointer into it.
+ * State of a call site, made from the arguments again when columns or options
+ * change. An encoder_state has no pointer into it.
  */
 typedef struct learning_call_state
 {
@@ -176,7 +176,9 @@ typedef struct cycle_advice
 	const char *value;
 } cycle_advice;
 
-/* Returns the kind of a column; a jsonb column counts as numbers. */
+/*
+ * Returns the kind of a column; a jsonb column counts as a column of numbers.
+ */
 static fc_feature_kind
 transformed_kind(const value_reader *reader)
 {
@@ -484,7 +486,8 @@ read_cells(learning_call_state *call)
 
 /*
  * Counts the NULLs that cause a row to be skipped. Returns false if there is
- * one. Raises an error for a NULL in a feature with option nulls = "error".
+ * such a NULL. Raises an error for a NULL in a feature with option nulls =
+ * "error".
  */
 static bool
 pass_nulls(encoder_state *state, const learning_call_state *call)

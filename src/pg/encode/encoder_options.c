@@ -48,7 +48,7 @@ typedef struct named_option
 	void		(*set) (feature_options *feature, const JsonbValue *value);
 } named_option;
 
-/* Returns the value of a named choice that an option has for a column. */
+/* Returns the value of the choice that an option names for a column. */
 static int
 choice_of_option(const char *option, const JsonbValue *value,
 				 const named_value *choices, int count)
@@ -113,7 +113,7 @@ set_cyclic_of(feature_options *feature, const JsonbValue *value)
 	set_cycle(feature, (fc_cycle) choice_of_option("cyclic", value, cycles, lengthof(cycles)), 0);
 }
 
-/* Returns the number that an option has for a column. */
+/* Returns the number that an option gives for a column. */
 static double
 number_of_option(const char *option, const char *column, const JsonbValue *value)
 {

@@ -1,6 +1,6 @@
 /*
  * encoder_value.c - the type encoder, and functions that show the contents of
- * an encoder: describe, feature_names and internal ones
+ * an encoder: describe, feature_names and internal functions
  */
 #include "postgres.h"
 

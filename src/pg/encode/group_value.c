@@ -57,8 +57,8 @@
 /* ---- types ---- */
 
 /*
- * Can the texts of groups be read as values of the type, and these be
- * compared?
+ * Can the texts of groups be read as values of the type, and can these values
+ * be compared?
  */
 static bool
 compares_groups(Oid type)
@@ -434,8 +434,8 @@ set_hash_functions(group_finder *finder, Oid hash, Oid group_hash)
 }
 
 /*
- * Makes the finder compare values by the equality of a type that GROUP BY
- * uses.
+ * Makes the finder compare values by the operator that GROUP BY uses for a
+ * type.
  */
 static void
 compare_values(group_finder *finder, Oid type, Oid collation)

@@ -16,8 +16,8 @@
 
 /*
  * Maximum magnitude of a moment from another program, whose rounding may have
- * made it exceed 1. A larger maximum would accept moments that no rows have. A
- * guess.
+ * made it exceed 1. A larger maximum would accept moments that no set of rows
+ * can have. A guess.
  */
 #define MAX_MOMENT	1.000001
 

@@ -92,8 +92,8 @@ typedef struct sketch_call_state
 	fc_sparse_row sparse;		/* current row, if sparse */
 
 	/*
-	 * buffer for a row scaled to length 1, used for the cosine metric: d
-	 * doubles, then d floats; also for the values of a sparsevec
+	 * buffer of d doubles followed by d floats, for a row scaled to length 1
+	 * if the metric is cosine; also for the values of a sparsevec
 	 */
 	double	   *unit;
 	Size		unit_doubles;
@@ -193,8 +193,8 @@ view_of_state(sketch_call_state *call, fc_sketch *state)
 /* ---- rows ---- */
 
 /*
- * Returns the weight argument in fixed point, or weight 1 if there is no such
- * argument.
+ * Returns the weight argument in units of 2^-40, or weight 1 if there is no
+ * such argument.
  */
 static inline int64
 grid_weight(FunctionCallInfo fcinfo)
@@ -447,7 +447,7 @@ fastclust_sketch_combine(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	if (PG_ARGISNULL(0))
 	{
-		/* the executor copies it */
+		/* the executor copies the result */
 		check_budget(2 * VARSIZE(SKETCH_ARG(1)), "a sketch");
 		PG_RETURN_POINTER(SKETCH_ARG(1));
 	}

@@ -249,8 +249,8 @@ report_row(fc_status status, const double *doubles, const float *floats,
  */
 
 /*
- * Divisor of the memory budget that gives the maximum size of the cache, which
- * is emptied before it would become larger. A guess.
+ * Divisor of the memory budget that gives the maximum size of the cache. The
+ * cache is emptied before it would become larger. A guess.
  */
 #define BUDGET_SHARE	4
 

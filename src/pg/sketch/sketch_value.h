@@ -81,7 +81,7 @@ extern fc_law law_of_name(const char *name);
  */
 extern fc_spec *build_spec(const fc_spec_fields *fields);
 
-/* functions of the sketch_spec_agg state */
+/* Functions for states of sketch_spec_agg. */
 extern const state_kind spec_state_kind;
 
 /*

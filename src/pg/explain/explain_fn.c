@@ -389,8 +389,8 @@ is_null_in(const double *centroid, Size d, Size axis, double indicator)
 }
 
 /*
- * Puts a cell of a cluster into the result set, as a row (cluster, dimension,
- * value, overall, difference, lift, place, apart).
+ * Puts a cell of a cluster's profile into the result set, as a row (cluster,
+ * dimension, value, overall, difference, lift, place, apart).
  */
 static void
 put_cell(FunctionCallInfo fcinfo, int32 cluster, const fc_profile_cell *cell,
@@ -432,10 +432,10 @@ put_cell(FunctionCallInfo fcinfo, int32 cluster, const fc_profile_cell *cell,
  * pairs. A cyclic column of the encoder, which may be NULL, has one row, at
  * its first dimension.
  *
- * A NULL center counts as 0, a NULL scale as 1. An element of nulls is the
- * dimension of the indicator of NULL for the column of a dimension, from 1, or
- * 0. If this indicator is above 1/2 in a cluster, the value, difference, lift
- * and apart are NULL.
+ * A NULL center counts as 0, a NULL scale as 1. nulls has an element for each
+ * dimension: the dimension, from 1, of the indicator of NULL of the same
+ * column, or 0 if there is none. If the indicator is above 1/2 in a cluster,
+ * the value, difference, lift and apart are NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
 Datum

@@ -223,8 +223,13 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 	if (label < 0)
 		PG_RETURN_POINTER(state);
 	cluster = (Size) label;
-	if (op->regions.clusters > 0)	/* density model: rows in the densest
-									 * regions are typical */
+
+	/*
+	 * Density models rank a row by the radius of its region if the radius
+	 * exceeds the distance of the row, so that rows in the densest regions are
+	 * typical.
+	 */
+	if (op->regions.clusters > 0)
 		item.distance = Max(item.distance,
 							(double) op->regions.radius[nearest] *
 							(double) op->regions.radius[nearest]);

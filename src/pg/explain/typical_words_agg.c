@@ -228,7 +228,7 @@ count_word(words_hash *words, topic_word key, int64 n)
 	slot->n = found ? slot->n + n : n;
 }
 
-/* An occurrence of a lexeme in a text, sorted by position. */
+/* An occurrence of a lexeme in a text; occurrences are sorted by position. */
 typedef struct occurrence
 {
 	int32		position;
@@ -350,7 +350,10 @@ is_before(const word_counts *state, const ranked_word *a, const ranked_word *b)
 			: compare_lexemes(state, a->word.second, b->word.second)) < 0;
 }
 
-/* Inserts the word into the `count` sorted best words of its cluster. */
+/*
+ * Inserts the word into `best`, the sorted best words of its cluster, if it is
+ * one of the best n. Updates *count, the number of words in `best`.
+ */
 static void
 offer_word(const word_counts *state, ranked_word *best, int32 *count, ranked_word item)
 {

@@ -88,7 +88,7 @@ fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	if (PG_ARGISNULL(0))
-		/* the executor copies it */
+		/* the executor copies the result */
 		PG_RETURN_POINTER(drift_counts_pack(DRIFT_COUNTS_ARG(1)));
 	counts = drift_counts_pack(DRIFT_COUNTS_ARG(1));
 	PG_RETURN_POINTER(drift_counts_combined(DRIFT_COUNTS_ARG(0), counts, 1));

@@ -65,7 +65,10 @@ extern fc_drift_counts *drift_counts_add_row(const fc_drift_prepared *prepared,
 											 const float *floats, uint32 weight,
 											 fc_drift_counts *counts);
 
-/* Does the same for a sparse row, whose elements must be finite. */
+/*
+ * Adds a sparse row, whose elements must be finite, in the same way as
+ * drift_counts_add_row.
+ */
 extern fc_drift_counts *drift_counts_add_sparse_row(const fc_drift_prepared *prepared,
 													const fc_sparse_row *row, uint32 weight,
 													fc_drift_counts *counts);

@@ -113,8 +113,8 @@ extern Oid	function_owner(Oid function);
 								 * text, and read from it */
 #define FIX_CONDITION	8		/* settings under which a condition on rows is
 								 * read when a user gives it */
-#define FIX_SCAN		(FIX_READING | FIX_PATH)	/* settings for queries of
-													 * rows */
+#define FIX_SCAN		(FIX_READING | FIX_PATH)	/* settings for queries
+													 * that read rows */
 #define FIX_ALL			(FIX_READING | FIX_PATH | FIX_OUTPUT)
 extern int	fix_settings(int kinds);
 

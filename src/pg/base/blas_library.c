@@ -245,9 +245,9 @@ best_core_type(void)
 
 /*
  * Opens OpenBLAS again with its kernels chosen by name, if it is too old to
- * know the model of the CPU (Debian 12's knows no model from 2023 on). For an
- * unknown model OpenBLAS uses its slowest kernels, "Prescott", with which
- * products take four times as long.
+ * know the model of the CPU (the OpenBLAS of Debian 12 knows no model from
+ * 2023 on). For an unknown model OpenBLAS uses its slowest kernels,
+ * "Prescott", with which products take four times as long.
  */
 static void
 reopen_for_cpu(blas_failure *failure)

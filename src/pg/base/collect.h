@@ -44,8 +44,8 @@ extern Size grown_capacity(Size capacity, Size n, const row_need *need);
 
 /*
  * check_same_dim raises an error unless the rows of two states have the same
- * dimension. check_state_size raises one if a worker's state is too large to
- * send.
+ * dimension. check_state_size raises an error if a worker's state is too large
+ * to send.
  */
 extern void check_same_dim(int32 left, int32 right);
 extern void check_state_size(Size bytes);

@@ -21,7 +21,8 @@ typedef struct memory_account
 {
 	const char *what;			/* name of the work, for the error message */
 	Size		charged;		/* number of bytes charged so far */
-	MemoryContext context;		/* context in which its arenas allocate blocks */
+	MemoryContext context;		/* context in which arenas of the account
+								 * allocate blocks */
 } memory_account;
 
 /*

@@ -29,7 +29,7 @@ typedef enum option_kind
 	OPTION_OBJECT				/* a JSON object that another function reads */
 } option_kind;
 
-/* Value of an option that is a number or "exact". */
+/* Value of an option of kind OPTION_COUNT_OR_EXACT that is "exact". */
 #define OPTION_EXACT	UINT32_MAX
 
 typedef struct option
@@ -62,7 +62,7 @@ typedef struct text_or_rows
 	int			columns;
 } text_or_rows;
 
-/* A choice of an option: its name in SQL and its value in C. */
+/* A name in SQL and its value in C. */
 typedef struct named_value
 {
 	const char *name;

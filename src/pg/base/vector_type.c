@@ -300,8 +300,8 @@ without_literal(Node *x)
 
 /*
  * Wraps a NULL that the caller gave, for example as a parameter. A default is
- * a constant NULL without a location in the query; the wrapper keeps the two
- * distinguishable in every plan.
+ * a constant NULL without a location in the query; the wrapper distinguishes a
+ * given NULL from a default in every plan.
  */
 static Node *
 marked_null(Node *x)

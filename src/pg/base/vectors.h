@@ -115,8 +115,8 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 
 /*
  * Number of rows between the current row and the prefetched one. A larger
- * number covers a longer latency, but is beyond the end of the page more often
- * (bench/speed.py).
+ * number covers a longer latency, but the prefetched row is beyond the end of
+ * the page more often (bench/speed.py).
  */
 #define ROWS_AHEAD	4
 

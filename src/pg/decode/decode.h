@@ -1,7 +1,4 @@
-/*
- * decode.h - a call of a decoder, from the sketch to centroids in the
- * coordinates of the rows
- */
+/* decode.h - decodes a sketch into centroids in the coordinates of the rows */
 #ifndef FASTCLUST_DECODE_H
 #define FASTCLUST_DECODE_H
 

@@ -332,7 +332,7 @@ move_frequent(encoder_state *state, fc_frequent_items *frequent, Size length)
 						   take_cleared(state, FC_FREQUENT_SKETCH_BYTES));
 	charge_memory(&state->memory, bytes);
 	fc_frequent_move(frequent, length, alloc_large_in(state->context, bytes));
-	old.sketch = NULL;			/* now owned by the moved counter */
+	old.sketch = NULL;			/* the moved counter owns it now */
 	free_frequent(state, &old);
 }
 

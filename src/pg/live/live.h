@@ -32,14 +32,17 @@ typedef struct live_evaluation
 								 * the expressions were initialized */
 	Oid			user;			/* role whose right to execute casts was
 								 * checked */
-	Size		bytes;			/* size of the context after its first
-								 * statement; 0 before that */
-	ExprState  *states[LIVE_EXPRESSIONS];
+	Size		bytes;			/* size of `context` at the end of the first
+								 * statement that used it; 0 before */
+	ExprState  *states[LIVE_EXPRESSIONS];	/* NULL for a plain column, and
+											 * for an expression that does
+											 * not exist */
 } live_evaluation;
 
 /*
  * A live sketch together with one of its leaves, a table or partition whose
- * rows it counts. Cached in this process until the table changes.
+ * rows the live sketch counts. It is cached in this process until the leaf
+ * changes.
  */
 typedef struct live_sketch
 {
@@ -56,9 +59,13 @@ typedef struct live_sketch
 	 * server nor to this extension
 	 */
 	bool		foreign[LIVE_EXPRESSIONS];
-	bool		settings;		/* true if expressions may depend on settings
-								 * of the session: all but plain columns, as
-								 * output functions are declared immutable */
+
+	/*
+	 * true if an expression is not a plain column, and so may depend on
+	 * settings of the session. Volatility does not show this dependence,
+	 * because output functions are declared immutable.
+	 */
+	bool		settings;
 	char	   *name;
 	char	   *lost;			/* reason why triggers cannot maintain the
 								 * counts of the leaf; NULL if they can */
@@ -76,12 +83,14 @@ typedef struct live_sketch
 											 * column; 0 for other expressions */
 	bool		lasting;		/* true if later statements may use the same
 								 * evaluation */
-	live_evaluation *evaluation;	/* evaluation of an earlier statement, for
-									 * the next one; NULL if there is none */
+	live_evaluation *evaluation;	/* initialized expressions of an earlier
+									 * statement, which the next statement may
+									 * use; NULL if there are none */
 
 	/*
-	 * attribute numbers that the expressions read, and attribute numbers
-	 * recorded when the leaf was counted
+	 * attribute numbers of the columns that the expressions read, and of the
+	 * columns that were recorded when the leaf was counted; an UPDATE that
+	 * leaves all of them unchanged is ignored
 	 */
 	Bitmapset  *columns;
 } live_sketch;
@@ -103,15 +112,17 @@ extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function);
 /*
  * live_begin_evaluation returns the expressions, initialized for evaluation,
  * or NULL if all of them are plain columns. They belong to `context` until the
- * end of the statement. live_end_evaluation, called then, keeps them for the
- * next statement. After an error they are freed with `context`.
+ * end of the statement. live_end_evaluation is called at that end, and keeps
+ * them for the next statement or frees them. If the statement fails before the
+ * call, they are freed with `context`.
  */
 extern live_evaluation *live_begin_evaluation(live_sketch *live, MemoryContext context);
 extern void live_end_evaluation(live_sketch *live, live_evaluation *evaluation);
 
 /*
- * Runs a query for an id ($1) and a leaf ($2) under the latest snapshot. The
- * caller has connected to SPI.
+ * Runs a query with the parameters $1 = id and $2 = leaf under the latest
+ * snapshot. Raises an error if the query fails. The caller has connected to
+ * SPI.
  */
 extern void live_execute(const char *query, int64 id, Oid leaf, bool read_only);
 
@@ -127,8 +138,9 @@ typedef struct live_changes live_changes;
 extern live_changes *live_begin_changes(const live_sketch *live);
 
 /*
- * Counts a row that was added (sign 1) or removed (sign -1). `group` may be
- * NULL.
+ * Counts a row that was added (sign 1) or removed (sign -1). `group` is NULL
+ * without groups, and `bucket` is DT_NOBEGIN without buckets. A zero vector is
+ * not counted if the metric is cosine.
  */
 extern void live_count_row(live_changes *changes, int sign, Datum vector,
 						   const text *group, TimestampTz bucket);
@@ -161,7 +173,11 @@ enum
  */
 extern Oid	live_deltas_id(void);
 
-/* The added rows of a delta, or its removed rows. */
+/*
+ * The added rows of a delta, or its removed rows. Few rows are stored in
+ * `rows`, more rows in `sketch` and, with a drift_spec, in `counts`. Pointers
+ * that are not used are NULL.
+ */
 typedef struct live_side
 {
 	const void *rows;			/* bytea in the format of LIVE_ROWS_FRONT */
@@ -180,7 +196,8 @@ typedef struct live_delta
 	const text *group;
 	TimestampTz bucket;
 	live_side	sides[2];		/* [0] added rows, [1] removed rows */
-	const char *lost;
+	const char *lost;			/* reason why triggers missed changes of the
+								 * leaf, or NULL */
 } live_delta;
 
 /* Appends the changes in memory to live_deltas, and frees them. */
@@ -198,8 +215,8 @@ extern void live_end_deltas(live_writer *writer);
 
 /*
  * Length in bytes of the header of rows that are stored in a bytea. The header
- * is one byte, the size of an element: 4 or 8. The elements of all rows
- * follow.
+ * is one byte, the size of a value: 4 for float, 8 for double. The values of
+ * all rows follow.
  */
 #define LIVE_ROWS_FRONT	1
 

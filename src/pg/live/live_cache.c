@@ -1,17 +1,18 @@
 /*
- * live_cache.c - cache of live sketches for the triggers of their leaves; each
- * is read once per process
+ * live_cache.c - cache of the live sketches that the triggers of this process
+ * need; each is read once
  *
- * A live sketch with a given id always counts the same rows and columns, so an
- * entry is valid until the server invalidates the relation because the table
- * changes. It is read under the latest snapshot: a transaction that began
- * before keep_sketch must count the rows that it writes afterwards.
+ * A live sketch with a given id always counts the same rows and columns.
+ * Therefore an entry is valid until the server invalidates the relation
+ * because the table changes. An entry is read under the latest snapshot: a
+ * transaction that began before keep_sketch must count the rows that it writes
+ * afterwards.
  *
- * Expressions are initialized once, too: an encoder is prepared and the types
- * of its columns are looked up in the first statement of a session, not in
- * every statement. They are initialized again after a change of any function,
- * type, cast, enum or role, and for another user. The reason is that an
- * encoder looks up the casts of columns, and runs only code that belongs to
+ * Expressions are also initialized only once. The first statement of a session
+ * prepares an encoder and looks up the types of its columns; later statements
+ * use the result. The expressions are initialized again after a change of any
+ * function, type, cast, enum or role, and for another user. The reason is that
+ * an encoder looks up the casts of columns, and runs only code that belongs to
  * the user or to superusers.
  */
 #include "postgres.h"
@@ -150,8 +151,9 @@ entry_of(const live_key *key)
 /* ---- reading ---- */
 
 /*
- * Query for a live sketch and a leaf. The expressions are NULL if a column of
- * the leaf was dropped or renamed.
+ * Query for a live sketch ($1) and a leaf ($2). The expressions are NULL if
+ * column_problem reports that a column of the leaf was dropped, was renamed or
+ * has another type.
  */
 static const char live_query[] = "SELECT l.name, p.problem, l.spec, l.drift_spec, v.columns,"
 " x.vector, x.group_value, x.bucket, x.filter"
@@ -194,7 +196,7 @@ column(int number, bool *null)
 						 null);
 }
 
-/* Returns the parse tree of an expression over a row of the table. */
+/* Returns the analyzed expression; in the text, a row of the table is t. */
 static Node *
 parsed_expression(Relation table, const char *text)
 {
@@ -294,9 +296,10 @@ checks_domain(Node *node, void *unused)
 }
 
 /*
- * Plans the expressions. Planning evaluates immutable functions, possibly a
- * cast written by the table's owner, so it runs with the rights of the current
- * writer only.
+ * Plans the expressions, and sets the fields of the live sketch that depend on
+ * the plans: foreign, settings, plain, lasting and columns. Planning evaluates
+ * immutable functions, possibly a cast written by the table's owner, so it
+ * runs with the rights of the current writer only.
  */
 static void
 plan_expressions(live_sketch *live, Relation table)
@@ -321,8 +324,8 @@ plan_expressions(live_sketch *live, Relation table)
 }
 
 /*
- * Adds the attribute numbers that were recorded when the leaf was counted.
- * Renaming a column does not change them.
+ * Adds the attribute numbers that were recorded when the leaf was counted to
+ * live->columns. Renaming a column does not change its number.
  */
 static void
 read_numbers(live_sketch *live, const ArrayType *numbers)
@@ -417,8 +420,9 @@ fill(live_entry *entry, Relation table)
 }
 
 /*
- * Returns true if keep_sketch made the trigger for this event. A trigger made
- * by a user could count a row twice.
+ * Returns true if the trigger has the name that keep_sketch gives to the
+ * trigger of this event. A trigger that a user made under another name is
+ * ignored, because it could count a row twice.
  */
 static bool
 is_own_trigger(const TriggerData *trigger, const live_entry *entry)
@@ -547,9 +551,10 @@ live_begin_evaluation(live_sketch *live, MemoryContext context)
 #define MAX_GROWTH_BYTES	65536
 
 /*
- * Keeps the evaluation for the next statement, or drops it if it has grown:
- * some functions, such as SQL functions, leave memory behind in each
- * transaction.
+ * Keeps the evaluation for the next statement. Drops it instead if later
+ * statements may not use it, if another one is already kept, or if its memory
+ * has grown: some functions, such as SQL functions, leave memory behind in
+ * each transaction.
  */
 void
 live_end_evaluation(live_sketch *live, live_evaluation *evaluation)

@@ -2,9 +2,10 @@
  * live_changes.c - collects the changes of a leaf in memory, by group and
  * bucket, and writes them as rows of live_deltas
  *
- * Added and removed rows are collected separately. Each side is a list of rows
- * as long as the list takes fewer bytes than a sketch. After that it is a
- * sketch and, if there is a drift_spec, drift counts.
+ * The added rows and the removed rows of a change are its two sides, which are
+ * collected separately. A side is a list of rows as long as the list takes
+ * fewer bytes than a sketch. After that it is a sketch and, if there is a
+ * drift_spec, drift counts.
  */
 #include "postgres.h"
 
@@ -39,8 +40,8 @@
 #define FIRST_ROWS	2
 
 /*
- * Maximum length of a group in bytes, because live_bases has an index on
- * groups.
+ * Maximum length in bytes of the text of a group, which must fit into an entry
+ * of the index of live_bases.
  */
 #define GROUP_BYTES	2000
 
@@ -85,8 +86,8 @@ struct live_changes
 	Size		sketch_bytes;	/* size in bytes of a sketch with its drift
 								 * counts; a list of rows does not become
 								 * longer */
-	const fc_prepared *prepared;	/* valid if prepared_generation equals
-									 * `generation` */
+	const fc_prepared *prepared;	/* spec prepared for sketching; valid while
+									 * prepared_generation equals `generation` */
 	uint64		generation;
 	vector_reader reader;
 	vector		given;			/* current row before it is scaled, for error

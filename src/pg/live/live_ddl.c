@@ -1,6 +1,7 @@
 /*
  * live_ddl.c - reports which subcommands of a DDL command add leaves to tables
- * with live sketches, or change values without firing the triggers
+ * with live sketches, or change values without firing the triggers; and
+ * functions that find, lock and count leaves after a restore
  *
  * The event triggers of sql/live/ddl.sql call these functions only for
  * commands on tables with live sketches, so that other DDL need not even load
@@ -53,8 +54,9 @@ loss_by(const AlterTableCmd *command)
 }
 
 /*
- * Takes (relation). Returns the table and all its descendants, as the executor
- * would scan them. Returns NULL if the table does not exist.
+ * Takes (relation). Returns an array of the OIDs of the table and all its
+ * descendants, as the executor would scan them. Returns NULL if the table does
+ * not exist.
  */
 PG_FUNCTION_INFO_V1(fastclust_scanned_tables);
 Datum
@@ -158,8 +160,9 @@ fastclust_run_latest(PG_FUNCTION_ARGS)
 /* ---- subcommands ---- */
 
 /*
- * Adds a result row for a subcommand. `column` and `trigger` are NULL if the
- * subcommand does not name one; `loss` is NULL if no change of rows is missed.
+ * Adds a result row of ddl_changes. `column` and `trigger` are NULL if the
+ * subcommand changes no single column or trigger. `loss` is a phrase for
+ * messages, or NULL if the triggers miss no change of rows.
  */
 static void
 put_change(FunctionCallInfo fcinfo, bool adds, const char *column,
@@ -216,10 +219,10 @@ put_alter_table(FunctionCallInfo fcinfo, const List *commands)
 }
 
 /*
- * Reports renamed and replaced triggers. A trigger misses changes as long as
- * it has another name, events or conditions, even if the old ones are restored
- * later. CREATE TRIGGER needs no report, because the loss was recorded when
- * the old trigger was dropped.
+ * Reports renamed and replaced triggers. While a trigger has another name,
+ * other events or other conditions, it misses changes, and restoring the
+ * trigger later does not count them. CREATE TRIGGER needs no report, because
+ * the loss was recorded when the old trigger was dropped.
  */
 static void
 put_trigger(FunctionCallInfo fcinfo, const Node *statement)
@@ -246,10 +249,13 @@ put_trigger(FunctionCallInfo fcinfo, const Node *statement)
 
 /*
  * Takes (command). Returns rows (adds, column_name, trigger_name, loss,
- * enables), one for each subcommand. adds: the subcommand adds a leaf.
- * enables: it enables a trigger of this extension. column_name and
- * trigger_name are NULL if the subcommand names none. loss is a phrase, or
- * NULL if no change of rows is missed.
+ * enables): one for each subcommand of ALTER TABLE, up to two for other
+ * commands.
+ *     adds          true if a leaf is added
+ *     column_name   column whose type or expression changes, or NULL
+ *     trigger_name  trigger that misses changes, or NULL
+ *     loss          phrase about changes of rows that triggers miss, or NULL
+ *     enables       true if a trigger of this extension is enabled
  */
 PG_FUNCTION_INFO_V1(fastclust_ddl_changes);
 Datum

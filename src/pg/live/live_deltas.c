@@ -1,11 +1,11 @@
 /*
  * live_deltas.c - appends rows to the table live_deltas
  *
- * Rows are inserted in the way in which the server inserts catalog rows,
- * without checks of privileges or policies. A role that may write a table with
- * a live sketch appends to live_deltas through the triggers, and in no other
- * way. Most statements append a single row, for which starting an executor
- * would cost more than the insertion.
+ * Rows are inserted as the server inserts catalog rows, without checks of
+ * privileges or policies. A role that may write a table with a live sketch
+ * appends to live_deltas through the triggers, and in no other way. Most
+ * statements append a single row, for which starting an executor would cost
+ * more than the insertion.
  */
 #include "postgres.h"
 
@@ -37,8 +37,8 @@ live_deltas_id(void)
 }
 
 /*
- * Opens live_deltas. Raises an error if the table does not exist, or belongs
- * to another version of the extension.
+ * Opens live_deltas. Raises an error if the table does not exist, is not a
+ * heap, or lacks columns of this version of the extension.
  */
 static Relation
 live_open_deltas(Oid id, LOCKMODE mode)
@@ -57,9 +57,9 @@ live_open_deltas(Oid id, LOCKMODE mode)
 }
 
 /*
- * Opens live_deltas with its indexes. The server maintains them like indexes
- * of a catalog, so expressions, predicates and exclusion constraints are
- * rejected.
+ * Opens live_deltas with its indexes. The insertion maintains them as indexes
+ * of a catalog, which have no expressions, predicates or exclusion
+ * constraints. Raises an error if an index of live_deltas has one of them.
  */
 live_writer *
 live_begin_deltas(const live_sketch *live)

@@ -1,6 +1,6 @@
 /*
- * live_rows.c - rows stored as vectors in a bytea, before they are added to a
- * sketch, and sums of deltas
+ * live_rows.c - rows of deltas that are stored in a bytea, sums and
+ * differences of deltas, and the buckets of times
  */
 #include "postgres.h"
 
@@ -156,8 +156,9 @@ fastclust_is_live_group(PG_FUNCTION_ARGS)
 
 /*
  * Takes (added, removed). Returns the sketch of the rows that were added and
- * not removed, or NULL if no row remains. The minimum and maximum of its
- * columns are unknown, so that it depends only on the present rows.
+ * not removed, or NULL if no row remains. Raises an error if more rows were
+ * removed than added. The minimum and maximum of each column are unknown in
+ * the result, which therefore depends only on the present rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_difference);
 Datum
@@ -207,7 +208,8 @@ fastclust_weighted_merge(PG_FUNCTION_ARGS)
 
 /*
  * Takes (time, width), where the width has no months. Returns the start of the
- * bucket. Buckets are counted from a Monday, so that weeks begin on Mondays.
+ * bucket that contains the time; an infinite time is its own bucket. Buckets
+ * are counted from a Monday, so that weeks begin on Mondays.
  */
 PG_FUNCTION_INFO_V1(fastclust_bucket_of_time);
 Datum

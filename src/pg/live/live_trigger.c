@@ -7,11 +7,12 @@
  * writer or of the table's owner runs with other rights. The resulting numbers
  * are written without checks of privileges.
  *
- * AFTER ROW triggers of a leaf see all its changes, even if the statement
- * names a parent table, and under logical replication, too. They collect the
- * changes of a leaf in memory. The statement trigger of the named table writes
- * them to live_deltas. The end of the (sub)transaction writes the changes that
- * no statement trigger has written.
+ * AFTER ROW triggers of a leaf see every change of the leaf, even if the
+ * statement names a parent table, or if logical replication applies the
+ * change. They collect the changes of a leaf in memory. After the statement,
+ * the statement trigger of the table that the statement names writes the
+ * changes to live_deltas. The end of the (sub)transaction writes the changes
+ * that no statement trigger has written.
  */
 #include "postgres.h"
 
@@ -58,7 +59,7 @@ typedef struct pending_changes
 	live_changes *changes;
 } pending_changes;
 
-static List *pendings = NIL;	/* pending_changes of all levels, in
+static List *pendings = NIL;	/* pending_changes of all subtransactions, in
 								 * TopTransactionContext */
 
 /* ---- a row ---- */
@@ -112,9 +113,9 @@ count_values(const pending_changes *p, ExprContext *context,
 }
 
 /*
- * Counts the row in the slot. The evaluation of an expression may change
- * tables with live sketches, and so call this function again. Therefore each
- * call makes an expression context.
+ * Counts the row in the slot. An expression may change tables with live
+ * sketches while it is evaluated, and so call this function again. Therefore
+ * each call has an expression context of its own.
  */
 static void
 count_row(pending_changes *p, TupleTableSlot *slot, int sign)
@@ -213,12 +214,15 @@ write_lost(const live_sketch *live)
 }
 
 /*
- * Writes the changes that the current subtransaction has collected. A busy
- * entry remains in the list: one of its expressions is being evaluated and has
- * itself changed tables with live sketches. Each subtransaction has its own
- * changes, so that ROLLBACK TO a savepoint discards only these. There may
- * be no snapshot at the end of a transaction or subtransaction; large values
- * need one.
+ * Writes the changes that the current subtransaction has collected. Each
+ * subtransaction has changes of its own, so that ROLLBACK TO a savepoint
+ * discards only what changed since the savepoint.
+ *
+ * A busy entry remains in the list: one of its expressions is being evaluated,
+ * and has itself changed tables with live sketches.
+ *
+ * There may be no active snapshot at the end of a (sub)transaction. One is
+ * pushed then, because storing large values needs it.
  */
 static void
 write_pending(void)
@@ -330,12 +334,13 @@ pending_of(live_sketch *live, Oid trigger)
 
 /*
  * Takes (id). Returns true if this transaction has changes that are not in
- * live_deltas yet. It has such changes within a statement. It also has them
- * after a statement on a table without a statement trigger of the live sketch:
- * a parent of a partition that alone has a live sketch, or a table to which a
- * subscription applies rows. A reader in the same transaction would miss them,
- * and gets an error. Readers in other transactions see neither the rows nor
- * the deltas.
+ * live_deltas yet. A reader in the same transaction would miss them, and gets
+ * an error. Readers in other transactions see neither the rows nor the deltas.
+ *
+ * Changes are not written yet during a statement, and after a statement on a
+ * table without a statement trigger of the live sketch. Such a table is a
+ * parent of the partition that alone has a live sketch, or a table to which a
+ * subscription applies rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_pending);
 Datum
@@ -455,11 +460,12 @@ fastclust_count_rows(PG_FUNCTION_ARGS)
 /* ---- TRUNCATE ---- */
 
 /*
- * Query for TRUNCATE: appends a delta that counts all added rows of the leaf
- * as removed, and all removed rows as added, so that both sums become equal.
- * To append only their difference would raise an error if more rows were
- * removed than added, as in a live sketch that has missed changes. No other
- * transaction writes the table until this one ends.
+ * Query for TRUNCATE. For each group and bucket of the leaf, appends a delta
+ * that counts all added rows as removed, and all removed rows as added, so
+ * that both sums become equal. The query does not subtract the sums:
+ * subtraction raises an error if more rows were removed than added, as in a
+ * live sketch that has missed changes. No other transaction writes the table
+ * until this one ends.
  */
 static const char all_of_leaf[] = "INSERT INTO live_deltas (live_id, leaf, group_value,"
 " bucket, added, removed, added_counts, removed_counts)"

@@ -2,12 +2,12 @@
  * cluster_rows.c - the clusters of a stored version as the views list them
  *
  * A role that shares a model may have written any numbers into its rows. These
- * functions therefore raise no error for the numbers of a version: a number
- * that overflows is infinite, and a version whose list of centroids exceeds
- * the memory budget causes a WARNING and has no result rows. A version that
- * cannot be shown then does not hide other versions. Errors would have to be
- * caught in a subtransaction, which a parallel worker cannot start before
- * version 17.
+ * functions therefore raise no error for the numbers of a version. A number
+ * that overflows is infinite. If the list of centroids of a version exceeds
+ * the memory budget, the version causes a WARNING and has no result rows. A
+ * version that cannot be shown then does not hide other versions. Errors would
+ * have to be caught in a subtransaction, which a parallel worker cannot start
+ * before PostgreSQL 17.
  */
 #include "postgres.h"
 
@@ -65,11 +65,11 @@ fastclust_can_list_centroids(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(is_within_budget(&op));
 }
 
-/* The clusters of one version, with what the result rows show. */
+/* Clusters of one version, and the data of their result rows. */
 typedef struct cluster_list
 {
 	fc_operator op;
-	double		n;				/* number of training rows that belong to a
+	double		n;				/* number of training rows that belong to any
 								 * cluster */
 	double		total;			/* sum of the weights of the clusters */
 	double	   *centroids;		/* k x d, in the coordinates of the operator */
@@ -148,9 +148,13 @@ put_cluster(FunctionCallInfo fcinfo, const cluster_list *list, Size j)
 
 /*
  * Takes (model, n, operator, mapped, center, scale, spreads, cluster_rows).
- * Returns rows (cluster, size, weight, share, centroid, spread, nearest_cluster, nearest_distance).
- * If n is NULL, the sum of the weights of the clusters is used. If center and
- * scale are NULL, centroids are in the coordinates of the operator.
+ * Returns rows (cluster, size, weight, share, centroid, spread,
+ * nearest_cluster, nearest_distance).
+ *
+ * n is the number of rows in all clusters; if it is NULL, the sum of the
+ * weights is used. If center and scale are NULL, centroids are in the
+ * coordinates of the operator. If mapped is true, centroids consist of kernel
+ * features, and the column centroid is NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_cluster_rows);
 Datum

@@ -67,34 +67,36 @@ rows_by_distance(const fc_operator_header *old_header,
 }
 
 /*
- * Minimum share of the rows of an old and a new cluster that both have, if the
- * new one continues the old one. With a larger share, clusters that moved, or
- * were split in many, would lose their names; with a smaller one, fragments and
- * clusters of other rows would get them. A guess.
+ * Minimum Jaccard index of a new cluster and the old one that it continues:
+ * the rows that both have, divided by the rows that at least one of them has.
+ * With a larger minimum, clusters that moved, or were split in many, would
+ * lose their names; with a smaller one, fragments and clusters of other rows
+ * would get them. A guess.
  */
 #define MIN_SHARED	0.2
 
 /*
- * Share of the rows of a pair at which another old cluster, which no cluster
- * continues, is an equal partner. Which of the two is continued would then be
- * an accident of the sample, and the next version could split off the other.
- * With a smaller share, a cluster joined from two keeps the name of the larger
- * one more rarely. A guess.
+ * A pair is parted if the new cluster shares nearly as many rows with another
+ * old cluster, which no cluster continues: more than this fraction of the rows
+ * that the pair shares. The sample would otherwise decide by chance which of
+ * the two is continued, and the next version could split off the other. With a
+ * smaller fraction, a cluster joined from two keeps the name of the larger one
+ * more rarely. A guess.
  */
 #define RIVAL_SHARE	0.8
 
 /*
- * Weight that is added to pairs of near clusters, as a fraction of all rows, so
- * that pairs which share no rows are matched, too. A larger one outweighs
- * shared rows. A guess.
+ * Weight that is added to pairs of near clusters, as a fraction of the weight
+ * of all rows, so that pairs which share no rows are matched, too. A larger
+ * one outweighs shared rows. A guess.
  */
 #define NEAR_PAIR_WEIGHT	1e-9
 
 /*
- * Returns the contingency table of the labels (new x old), or NULL if it is too
- * large. Pairs of near clusters (j and near[j]; near may be NULL) get
- * NEAR_PAIR_WEIGHT. The fixed old clusters are paired with the first new ones,
- * and with no others.
+ * Returns the contingency table of the labels (new x old), or NULL if it is
+ * too large. NEAR_PAIR_WEIGHT is added to pairs of near clusters: j and
+ * near[j], where `near` may be NULL. The first `fixed_count` new clusters are
+ * paired only with the old clusters `fixed`, which are paired with no others.
  */
 static double *
 weighted_pairs(const two_labellings *labels, const int32 *near,
@@ -144,8 +146,10 @@ is_much_nearer(const fc_operator_header *old_header, const fc_operator_header *n
 }
 
 /*
- * Parts a pair of clusters if it shares too few rows, or if another old cluster
- * without a partner shares nearly as many and is not much farther away.
+ * Parts weak pairs: sets row[j] to -1 if new cluster j and its old cluster
+ * share too few rows (MIN_SHARED). Does the same if another old cluster
+ * without a partner shares nearly as many rows with the new one (RIVAL_SHARE)
+ * and is not much farther from it.
  */
 static void
 part_weak_pairs(const double *counts, const fc_operator_header *old, Size k_old,
@@ -311,7 +315,8 @@ renumbered(const fc_operator_header *header, const int32 *numbers)
  * Takes (old operator, rows in its coordinates, new operator, rows in its
  * coordinates, new operator in the coordinates of the old one or NULL).
  * Returns the share of the weight of the rows whose labels differ after the
- * new clusters are matched with the old ones.
+ * new clusters are matched with the old ones. Returns NULL if another argument
+ * is NULL.
  */
 PG_FUNCTION_INFO_V1(fastclust_labels_changed);
 Datum

@@ -27,12 +27,13 @@ typedef struct served_model
 								 * NULL_VERSION */
 	char	   *group_by;		/* name of the column with the group; NULL
 								 * without groups */
-	struct group_type *grouping;	/* type of that column; NULL until it is
-									 * needed */
-	List	   *finders;		/* finders of groups, one per type of values */
+	struct group_type *grouping;	/* type of the column group_by; NULL until
+									 * it is needed */
+	List	   *finders;		/* group_finders, one per type of the values
+								 * that name groups */
 	Size		bytes;
 	fc_operator_header *header;
-	fc_operator view;
+	fc_operator view;			/* view of `header` */
 	Size		uses;			/* number of calls that used the model */
 
 	/*
@@ -41,22 +42,28 @@ typedef struct served_model
 	fc_columns *columns;
 	fc_kernel_map_header *map_header;	/* kernel feature map; NULL if the
 										 * operator takes the rows themselves */
-	fc_kernel_map map;
+	fc_kernel_map map;			/* view of map_header */
 	Size		d;				/* dimension of the rows */
-	double	   *center;			/* d values, or NULL if rows are not scaled */
+	double	   *center;			/* d values, like `scale`; NULL if rows are not
+								 * scaled */
 	double	   *scale;
-	double	   *quantiles;		/* quantiles of the relative distances of the
-								 * training rows; element i is for the
-								 * probability 1 - (1 - i / (count - 1))^2 */
+
+	/*
+	 * quantiles of the relative distances of the training rows or, for a model
+	 * of regions, of their outlier scores. Element i is for the probability
+	 *     1 - (1 - i / (quantile_count - 1))^2
+	 */
+	double	   *quantiles;
 	int			quantile_count;
 	double		contamination;	/* share of the rows, 0 to 1, that anomaly()
 								 * flags by default */
 	double	   *spreads;		/* standard deviation per dimension of each of
 								 * the k clusters, or NULL */
 	double		common_square;	/* mean of the squares of `spreads`, weighted
-								 * by the clusters' weights */
-	Datum	   *names;			/* names of the model's clusters; NULL until
-								 * they are needed */
+								 * by the weights of the clusters */
+	Datum	   *names;			/* names of the clusters, name_count elements
+								 * indexed by cluster number; NULL until they
+								 * are needed */
 	int			name_count;
 
 	/*
@@ -67,27 +74,28 @@ typedef struct served_model
 	int			levels;			/* number of levels above the clusters */
 	struct prepared_encoder *encoder;	/* encoder of the model's columns;
 										 * NULL if rows are vectors */
-	bool		observed;		/* true: rows with NULLs are compared with
-								 * centroids over the columns that they have
+	bool		observed;		/* true if rows with NULLs are compared with
+								 * centroids over their other columns
 								 * (operator/partial.h) */
 	bool		takes_numbers;	/* true if each column is a number */
 
 	/*
-	 * true if a column is encoded as its logarithm or has an indicator of
-	 * NULLs
+	 * true if a column is encoded as its logarithm or as a cycle, or has an
+	 * indicator of NULLs
 	 */
 	bool		encodes_numbers;
-	Size		values;			/* length of a list of values: the number of
-								 * columns if each is a number, else d */
+	Size		values;			/* number of values of a row that is given as a
+								 * list: the number of columns if each is a
+								 * number, else d */
 	char	   *vector_column;	/* name of the column of a record that holds
 								 * the vector, "" if unknown; NULL with an
 								 * encoder */
 } served_model;
 
 /*
- * Values of the argument "version" besides the versions, which are positive.
- * Citus writes defaults into its queries, so the default is a value of its
- * own: a NULL would look like a NULL that the caller gave.
+ * Special values of the argument "version"; versions are positive. The default
+ * is a value of its own because Citus writes defaults into its queries: if it
+ * were NULL, it could not be distinguished from a NULL that the caller gave.
  */
 #define CURRENT_VERSION	-1		/* default in the SQL declarations */
 #define NULL_VERSION	PG_INT32_MIN
@@ -111,15 +119,15 @@ typedef struct model_validity
 typedef struct model_call_state
 {
 	MemoryContext context;		/* owns the models */
-	served_model *last;
-	served_model *base;			/* last model with groups that was read for no
-								 * group; NULL: none */
+	served_model *last;			/* model of the last call; NULL: none */
+	served_model *base;			/* model with groups that was last read without
+								 * a group; NULL: none */
 	const served_model *ready;	/* model that the buffers below are large
 								 * enough for */
 	struct models_hash *models; /* models by name, group and version */
-	Size		bytes;
+	Size		bytes;			/* memory of the models */
 	int32		version;		/* version requested for the current row */
-	model_validity valid;
+	model_validity valid;		/* conditions under which `models` are valid */
 	vector_reader reader;
 	sparse_scratch sparse;
 	struct column_reader *columns;	/* reader of a row given as a list of
@@ -133,7 +141,8 @@ typedef struct model_call_state
 	fc_scratch	scratch;		/* scratch space of the operator; with a map,
 								 * the row's features followed by scratch
 								 * space of the map */
-	double	   *row;
+	double	   *row;			/* buffers for a row, row_doubles values in
+								 * total */
 	Size		row_doubles;
 } model_call_state;
 
@@ -156,8 +165,8 @@ extern const served_model *served_model_of(FunctionCallInfo fcinfo,
 										   model_call_state *call, const text *group);
 
 /*
- * Returns the model in argument 0 for no group, which knows the type of its
- * groups.
+ * Returns the model that argument 0 names, read without a group. The result is
+ * the argument `base` of group_of_value and served_group_of.
  */
 extern served_model *model_of_all_groups(FunctionCallInfo fcinfo, model_call_state *call);
 
@@ -169,8 +178,9 @@ extern const served_model *served_group_of(FunctionCallInfo fcinfo, model_call_s
 										   const served_model *base, const text *group);
 
 /*
- * Returns the text of the model's group that a value of a type names. If there
- * is no such group, returns NULL, or the text of the value if or_given is true.
+ * Returns the text of the group of the model `base` that a value of a type
+ * names. If there is no such group, returns NULL, or the text of the value if
+ * or_given is true.
  */
 extern const text *group_of_value(model_call_state *call, served_model *base, Oid type,
 								  Datum value, bool or_given);
@@ -207,30 +217,31 @@ typedef enum row_form
 typedef struct model_row
 {
 	const served_model *model;
-	const double *x;			/* row in the operator's coordinates, filled
-								 * by its nearest centroid where values are
-								 * missing */
-	bool		labelled;		/* true for a sparse row, and for a row with
-								 * missing values, whose nearest centroid is
-								 * known */
-	size_t		nearest;
+	const double *x;			/* row in the operator's coordinates; missing
+								 * values are replaced by the coordinates of
+								 * the nearest centroid */
+	bool		labelled;		/* true if `nearest` is set: for a sparse row
+								 * and for a row with missing values */
+	size_t		nearest;		/* index of the nearest centroid */
 
 	/*
 	 * the row with NaN for missing values, or NULL if none is missing
 	 */
 	const double *partial;
-	double		factor;			/* number of values, divided by the number of
-								 * observed ones; multiplies squared distances */
+	double		factor;			/* factor of squared distances: d, divided by
+								 * the number of observed values */
 	fc_scratch	scratch;
 } model_row;
 
 /*
  * Reads the row that begins in argument `argument`, and the model in argument
- * 0. The group is in argument `group` (-1: no such argument) or in a column of
- * a whole row, the version in argument `version` (-1: the current one).
- * Returns false if the row has no answer:
+ * 0. The group is in argument `group`; if `group` is -1 or the argument is
+ * NULL, it is in a column of a whole row. The version is in argument
+ * `version`, or is the current one if `version` is -1. Returns false if the
+ * function that was called must return NULL for the row:
  *     its group is NULL or has no model;
  *     a listed value is NULL, and the rows of the model are vectors;
+ *     the vector column of a whole row is NULL;
  *     a column whose NULLs are skipped is NULL;
  *     no value is observed, and the model compares observed values;
  *     the metric is cosine, and the vector is zero.
@@ -247,18 +258,21 @@ extern const double *vector_in_model(FunctionCallInfo fcinfo, model_call_state *
 									 const served_model *model, Datum x);
 
 /*
- * rows_by_distance matches clusters by the distance of their centroids. near:
- * only pairs of which at least one cluster is the nearest of its version to the
- * other. continued_rows matches them by the rows that they share: `labels` has
- * the labels of the same rows, by the new operator and by the old one, both
- * without numbers. `moved` is the new operator in the coordinates of the old
- * one; its centroids match clusters that have no rows. It is ignored if it is
- * NULL, or if it does not have the clusters of `labels`. The first `fixed_count`
- * new clusters are known to continue the old clusters fixed[j].
+ * Both functions match new clusters with old ones. They return, for each new
+ * cluster, the index of the old cluster that it continues, or -1. No index
+ * occurs twice. They return NULL if the operators cannot be compared, or if
+ * matching would exceed the memory budget.
  *
- * Both return, for each new cluster, the index of the old cluster that it
- * continues, or -1. No index occurs twice. They return NULL if the operators
- * cannot be compared, or if matching would exceed the memory budget.
+ * rows_by_distance matches clusters by the distance of their centroids. If
+ * `near` is true, it keeps only pairs in which at least one cluster is the
+ * nearest one of its version to the other.
+ *
+ * continued_rows matches clusters by the rows that they share. `labels` has
+ * the labels of the same rows by the new operator and by the old one, both
+ * without numbers. `moved` is the new operator in the coordinates of the old
+ * one; its centroids match clusters that have no rows. `moved` is ignored if
+ * it is NULL or does not have the clusters of `labels`. The first
+ * `fixed_count` new clusters are known to continue the old clusters fixed[j].
  */
 extern int32 *rows_by_distance(const fc_operator_header *old, const fc_operator_header *new,
 							   bool near);
@@ -267,23 +281,24 @@ extern int32 *continued_rows(const two_labellings *labels, const fc_operator_hea
 							 const int32 *fixed, Size fixed_count);
 
 /*
- * Returns the number with which each cluster of an operator labels rows, in
- * ascending order. Sets *count to the number of clusters.
+ * Returns the numbers of the clusters of an operator, which are the labels of
+ * rows, in ascending order. Sets *count to the number of clusters.
  */
 extern int32 *cluster_numbers_of(const fc_operator_header *op, Size *count);
 
 /*
- * Returns the numbers of k new clusters: a cluster that continues row row[j] of
- * the old operator has its number, and any other cluster the lowest free one.
- * If there are fewer clusters than before, numbers >= k are free, too, but the
- * first `fixed_count` clusters keep theirs. Returns NULL if row is NULL.
+ * Returns the numbers of k new clusters. Cluster j gets the number of the old
+ * cluster with index row[j], or the lowest free number if row[j] is -1. If
+ * there are fewer clusters than before, old numbers >= k are replaced by free
+ * numbers, too, except for the first `fixed_count` clusters. Returns NULL if
+ * `row` is NULL.
  */
 extern int32 *continued_numbers(const fc_operator_header *old, const int32 *row,
 								Size k, Size fixed_count);
 
 /*
- * Returns, for each of k cluster numbers, how many of the others are less.
- * This is the index of the cluster in a renumbered operator.
+ * Returns the rank of each of k different cluster numbers, from 0. The rank is
+ * the index of the cluster in a renumbered operator.
  */
 extern int32 *places_of_numbers(const int32 *numbers, Size k);
 

@@ -1,15 +1,16 @@
 /*
- * model_cache.c - reading a named model once per query, not per row.
+ * model_cache.c - reading a named model once per query, not per row
  *
  * A call site keeps the models that it has read. They are valid for one user
- * and one snapshot: a later command, another role, or a plpgsql expression
- * that outlives its statement reads again, through views of the rows that the
- * caller may read.
+ * and one snapshot. A later command, another role, or a plpgsql expression
+ * that outlives its statement reads them again. Models are read through views
+ * of the rows that the caller may read.
  *
  * A snapshot is identified by its bounds and command number. These may repeat
- * after the rollback of a subtransaction, whose models must not be used any
- * more; the epoch does not repeat, as it counts the transactions that ended
- * and the subtransactions that were rolled back.
+ * after the rollback of a subtransaction, and a model that was read in the
+ * subtransaction must not be used any more. The epoch does not repeat: it
+ * counts the transactions that ended and the subtransactions that were rolled
+ * back.
  */
 #include "postgres.h"
 
@@ -102,7 +103,10 @@ static model_query names_query = {
 	" ELSE $3 END WHERE m.model OPERATOR(pg_catalog.=) $1"
 };
 
-/* Queries with the same parameters: the type of the groups, and their texts. */
+/*
+ * Queries for the type of the groups and for the texts of the groups, with the
+ * parameters of model_query.
+ */
 #define GROUPS_OF_VERSION \
 	" FROM fastclust_internal.readable_models m JOIN LATERAL" \
 	" (SELECT * FROM fastclust_internal.readable_versions v" \
@@ -310,8 +314,8 @@ prepare_rows(served_model *model)
 }
 
 /*
- * Reads a row of stored_versions. Its columns are consistent: version_fits.c
- * checked them.
+ * Reads the result row of a query into the model. The columns of the version
+ * are consistent: version_fits.c checked them.
  */
 static void
 read_row(served_model *model)
@@ -420,8 +424,9 @@ read_model(served_model *model)
 /* ---- groups ---- */
 
 /*
- * Returns an array of texts, the result of a query or, in a worker of Citus, of
- * another one. It is a copy in the model's context, or NULL.
+ * Runs `query` or, in a worker of Citus, `shared`, and returns its result: an
+ * array of texts, copied to the model's context. Returns NULL if the query
+ * returns NULL or no row.
  */
 static ArrayType *
 read_texts(const served_model *model, model_query *query, model_query *shared)
@@ -634,8 +639,9 @@ add_model(FunctionCallInfo fcinfo, model_call_state *call, const text *name,
 	model = MemoryContextAllocZero(context, sizeof(served_model));
 	model->context = context;
 	model->name = copy_text(context, name);
-	model->group = copy_text(context, group);	/* may belong to a model that
-												 * is forgotten now */
+	model->group = copy_text(context, group);	/* copied, because
+												 * forget_models may free the
+												 * original */
 	if (call->bytes / 1024 > (Size) fastclust_memory_budget)
 		forget_models(fcinfo, call);
 	model->version = call->version;
@@ -714,7 +720,7 @@ shown_name_of(model_call_state *call, int32 cluster)
 	return DatumGetTextPP(model->names[cluster]);
 }
 
-/* Is the model the last one that the call site used? */
+/* Returns true if the call site used this model last. */
 static bool
 is_last(const model_call_state *call, const text *name, const text *group)
 {

@@ -10,7 +10,7 @@
 #include "pg/base/arguments.h"
 #include "pg/model/model.h"
 
-/* ---- one row, one answer ---- */
+/* ---- functions of one row ---- */
 
 typedef Datum (*answer) (FunctionCallInfo fcinfo, const model_row *row);
 
@@ -24,8 +24,8 @@ nearest_of_row(const model_row *row)
 }
 
 /*
- * Returns ||x - c||^2, where c is the nearest centroid, scaled to all values
- * if some are missing.
+ * Returns the squared distance of the row from its nearest centroid. If values
+ * are missing, the sum over the observed values is multiplied by row->factor.
  */
 static double
 square_of(const model_row *row)
@@ -35,8 +35,9 @@ square_of(const model_row *row)
 }
 
 /*
- * Returns the cluster of the row; NULL if it has none, or if the nearest
- * centroid is farther than max_distance, which may be infinite.
+ * Returns the number of the row's cluster. Returns NULL if the row is noise,
+ * or if the nearest centroid is farther than max_distance, which may be
+ * infinite.
  */
 static Datum
 cluster_within(FunctionCallInfo fcinfo, const model_row *row,
@@ -262,7 +263,7 @@ fastclust_predict_path(PG_FUNCTION_ARGS)
 	return answer_row(fcinfo, 2, 3, ROW_GIVEN, path_answer);
 }
 
-/* ---- the n nearest ---- */
+/* ---- the n nearest clusters ---- */
 
 typedef struct ranked_cluster
 {

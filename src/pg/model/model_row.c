@@ -21,15 +21,16 @@
 #include "pg/model/model.h"
 #include "rkhs/map.h"
 
-/* Maximum number of columns of a row in a hint. A guess. */
+/* Maximum number of columns of the example row in a hint. A guess. */
 #define MAX_CONSTANTS	8
 
 /* ---- buffers ---- */
 
 /*
- * Makes the buffers of the call state large enough for a model: d doubles for
- * the row and d for its columns. With a map, they also hold the row's features
- * as floats and as doubles.
+ * Makes the buffers of the call state large enough for a model. call->row has
+ * d doubles for the row, d for its columns and, with a map, `rank` for the
+ * row's kernel features. call->scratch has scratch space of the operator or,
+ * with a map, the features as floats followed by scratch space of the map.
  */
 static void
 reserve(FunctionCallInfo fcinfo, model_call_state *call, const served_model *model)
@@ -107,9 +108,9 @@ transformed(const model_call_state *call, const served_model *model, const vecto
 }
 
 /*
- * Scales an encoded row, some of whose values are missing (NaN), finds its
- * nearest centroid, and fills the missing values. Returns false if no value is
- * observed.
+ * Reads an encoded row, in which NaN marks missing values, into *row: scales
+ * it, finds its nearest centroid, and replaces the missing values by
+ * coordinates of the centroid. Returns false if no value is observed.
  */
 static bool
 read_partial_row(const model_call_state *call, const vector *v, model_row *row)
@@ -160,9 +161,9 @@ list_argument(FunctionCallInfo fcinfo, model_call_state *call,
 }
 
 /*
- * Encodes listed values without NULLs. Works from the last value backwards,
- * because the first dimension of a value is at the value's index in the list
- * or later.
+ * Encodes listed values without NULLs in place, from the last value to the
+ * first. The coordinates of value i begin at index i or later, so they
+ * overwrite no value that is still to be encoded.
  */
 static vector
 encoded_values(const model_call_state *call, const served_model *model, vector v)
@@ -286,7 +287,7 @@ record_of(FunctionCallInfo fcinfo, model_call_state *call, const served_model *m
 	return call->record;
 }
 
-/* Lets a column of texts be read as vectors in text form. */
+/* Makes the reader of a text column read the texts as vectors. */
 static void
 read_texts_as_vectors(value_reader *reader)
 {
@@ -430,8 +431,9 @@ values_with_nulls(FunctionCallInfo fcinfo, model_call_state *call,
 }
 
 /*
- * Reads the row of a call. Sets *encoded if the row is encoded, so that NaN
- * marks its missing values. Returns false if the row has no answer.
+ * Reads the row of a call. Sets *encoded if the encoder wrote the row, in
+ * which NaN then marks missing values. Returns false in the cases in which
+ * read_model_row does.
  */
 static bool
 vector_argument(FunctionCallInfo fcinfo, model_call_state *call,
@@ -483,8 +485,8 @@ find_column_types(FunctionCallInfo fcinfo, model_call_state *call, int argument,
 }
 
 /*
- * Reads the group of a record from the column of that name, and its type.
- * Returns false if it is NULL.
+ * Reads the group of a record from the given column: sets *value and its type.
+ * Returns false if the value is NULL.
  */
 static bool
 group_of_record(FunctionCallInfo fcinfo, model_call_state *call, const char *column,
@@ -510,7 +512,8 @@ group_of_record(FunctionCallInfo fcinfo, model_call_state *call, const char *col
 
 /*
  * Returns the model in argument 0, for the group in argument `group` or in the
- * column of the row; NULL if the group is NULL or does not exist.
+ * grouping column of a whole row. Returns NULL if the group is NULL or does
+ * not exist.
  */
 static const served_model *
 model_of_row(FunctionCallInfo fcinfo, model_call_state *call, int group, int argument,
@@ -556,8 +559,9 @@ model_of_row(FunctionCallInfo fcinfo, model_call_state *call, int group, int arg
 
 /*
  * Finds the nearest centroid of a sparsevec by the transpose of the centroids,
- * and sets the row's coordinates. Returns SPARSE_UNKNOWN if the row must be
- * read in another form.
+ * and sets the row's coordinates. Returns SPARSE_UNKNOWN if the argument is no
+ * sparsevec, or if the transpose does not determine the label. The argument
+ * must then be read as a dense row.
  */
 static sparse_outcome
 sparse_argument(FunctionCallInfo fcinfo, model_call_state *call, int argument,

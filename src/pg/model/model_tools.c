@@ -92,7 +92,8 @@ finder_of_groups(FunctionCallInfo fcinfo)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 				errmsg("groups of type %s are compared as texts", format_type_be(given)),
 				errhint("Pass the text of the value."));
-	type.strict = false;		/* places are needed, so values are compared */
+	type.strict = false;		/* place_of_group needs a finder that compares
+								 * values */
 	finder = make_group_finder(&type, given, NULL, fcinfo->flinfo->fn_mcxt);
 	set_groups(finder, PG_GETARG_ARRAYTYPE_P(0));
 	return finder;
@@ -231,9 +232,10 @@ fastclust_scaled_vector(PG_FUNCTION_ARGS)
 /* ---- fit to a sketch ---- */
 
 /*
- * Takes (sketch, operator, center, scale, spreads). Returns the relative
- * distance of the sketch from the mixture that the model describes. Returns
- * NULL if the sketch, operator or spreads are NULL, or if the sketch is empty.
+ * Takes (sketch, operator, center, scale, spreads). Returns the distance of
+ * the moments of the sketch from the moments of the Gaussian mixture whose
+ * components are the clusters, relative to the former. Returns NULL if the
+ * sketch, operator or spreads are NULL, or if the sketch is empty.
  */
 PG_FUNCTION_INFO_V1(fastclust_fit_residual);
 Datum
@@ -271,9 +273,10 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 /* ---- locks ---- */
 
 /*
- * Takes (key, live, wait). Locks the key of a model or of a live sketch until
- * the end of the transaction; returns false if another session has it and wait
- * is false. Unlike an advisory lock, no other code can take this lock.
+ * Takes (key, live, wait). Locks a key until the end of the transaction. The
+ * key belongs to a live sketch if `live` is true, else to a model. Returns
+ * false if another session has locked the key and `wait` is false. Unlike an
+ * advisory lock, no other code can take this lock.
  */
 PG_FUNCTION_INFO_V1(fastclust_lock_name);
 Datum

@@ -1,9 +1,9 @@
 /*
- * partial_row.c - encode_observed: a row in the coordinates of an operator,
- * for scans that compare rows over the columns that they have
+ * partial_row.c - encode_observed: converts a row to the coordinates of an
+ * operator, for scans that compare rows with NULLs over their other columns
  *
  * The values of NULLs are the coordinates of the nearest centroid
- * (operator/partial.h), so that functions which know nothing of missing values
+ * (operator/partial.h). Functions that know nothing of missing values then
  * find the label of the row, and its distance over the observed values.
  */
 #include "postgres.h"
@@ -33,7 +33,8 @@ typedef struct partial_call_state
 	kept_encoder kept;
 	bool		is_record;		/* true if the columns are one composite
 								 * argument */
-	FmgrInfo	operators;		/* call site that keeps the operators */
+	FmgrInfo	operators;		/* call site for which cached_operator keeps
+								 * the prepared operators */
 	fc_scratch	scratch;
 } partial_call_state;
 
@@ -76,8 +77,8 @@ encode(FunctionCallInfo fcinfo, partial_call_state *call, double *x)
 }
 
 /*
- * Scales the row x. Raises an error if a value is too far outside the sample of
- * the encoder.
+ * Scales the row x; missing values remain NaN. Raises an error if a value is
+ * too far outside the sample of the encoder.
  */
 static void
 scale_row(const prepared_encoder *encoder, double *x)
@@ -97,9 +98,11 @@ scale_row(const prepared_encoder *encoder, double *x)
 }
 
 /*
- * Fills the missing values of the scaled row x. Returns false if all values are
- * missing. Fill values of the encoder are used if the operator does not
- * compare rows with missing values.
+ * Replaces the missing values of the scaled row x by coordinates of its
+ * nearest centroid. Without an operator, leaves them NaN. If the operator
+ * cannot compare rows with missing values, uses the fill values of the encoder
+ * instead. Returns false if all values are missing and fill values are not
+ * used.
  */
 static bool
 fill_row(FunctionCallInfo fcinfo, partial_call_state *call, double *x)
@@ -128,8 +131,9 @@ fill_row(FunctionCallInfo fcinfo, partial_call_state *call, double *x)
 
 /*
  * Takes (encoder, operator, VARIADIC columns or a row record). Returns the
- * scaled coordinates; without an operator, NaN for missing values. Returns
- * NULL if the row is skipped, or if all values are missing.
+ * scaled coordinates, in which missing values are replaced (fill_row) or,
+ * without an operator, NaN. Returns NULL if the row is skipped, or if fill_row
+ * returns false.
  */
 PG_FUNCTION_INFO_V1(fastclust_encode_observed);
 Datum

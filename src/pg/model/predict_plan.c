@@ -43,8 +43,8 @@ without_cast(Node *number)
 
 /*
  * Takes (request). Simplifies a call (text .., double precision, double
- * precision, VARIADIC double precision[]) whose array is written out. Returns
- * NULL for any other request or call.
+ * precision, VARIADIC double precision[]) whose array is an ARRAY expression
+ * or an empty constant. Returns NULL for any other request or call.
  */
 PG_FUNCTION_INFO_V1(fastclust_predict_support);
 Datum

@@ -3,17 +3,17 @@
  * once per query
  *
  * A function such as model_operator('m') may stand in an expression that is
- * evaluated for every row.  All such functions have the same entry in C: it
- * calls the function of the same name with the prefix "read_", in the schema
- * fastclust_internal, and keeps the result together with the arguments.
- * Results are valid for one user, snapshot and epoch, as models are for
- * predict, for the settings that affect the text of values, and for the memory
- * budget.
+ * evaluated for every row. All such functions have the same entry in C. It
+ * calls the function of the same name with the prefix "read_" in the schema
+ * fastclust_internal, and keeps the result together with the arguments. A
+ * result is valid for one user, snapshot and epoch, as a model is for predict.
+ * It is also valid for one setting of the memory budget, and of each parameter
+ * that affects the text of values.
  *
  * A result keeps its address until results are forgotten, so that assign,
- * encode_row and the aggregates recognise the value.  All results are dropped
- * when the snapshot, the user or a setting changes, and when they exceed a
- * quarter of the memory budget.
+ * encode_row and the aggregates recognise the value by its address. All
+ * results are dropped when the snapshot, the user or a setting changes, and
+ * when they exceed a quarter of the memory budget.
  */
 #include "postgres.h"
 
@@ -68,9 +68,13 @@ typedef struct argument_type
 	Oid			type;			/* type of the argument in the call */
 	int16		length;
 	bool		by_value;
-	FmgrInfo   *group_of;		/* finds the group of the model in argument 0
-								 * that the argument names; NULL if it is
-								 * passed as it is */
+
+	/*
+	 * function that converts the argument to the text of the group that it
+	 * names, of the model in argument 0; NULL if the argument is passed
+	 * unchanged
+	 */
+	FmgrInfo   *group_of;
 } argument_type;
 
 typedef struct read_call
@@ -184,8 +188,8 @@ group_function(Oid type, MemoryContext context)
 }
 
 /*
- * Sets the types of the arguments, and the declared types with which the read_
- * function is looked up.
+ * Sets the types of the arguments. Replaces polymorphic types in `declared` by
+ * text, because the read_ function is looked up with the resulting types.
  */
 static void
 set_arguments(FunctionCallInfo fcinfo, read_call *call, Oid *declared)

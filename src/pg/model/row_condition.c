@@ -1,10 +1,10 @@
 /*
- * row_condition.c - the option "where", a condition on the rows of a relation.
+ * row_condition.c - the option "where", a condition on the rows of a relation
  *
  * A condition is stored with a model and runs later with the rights of every
- * role that scans the table for it. It may therefore use only parts that
- * nobody can misuse: columns of the relation, constants, and immutable
- * functions and operators of pg_catalog. It is checked in three steps:
+ * role that scans the table for the model. It may therefore use only what no
+ * role can misuse: columns of the relation, constants, and immutable functions
+ * and operators of pg_catalog. A condition is checked in three steps:
  *     grammar      the text is one expression, has only the kinds of nodes
  *                  listed below, and names no schema but pg_catalog
  *     analysis     the server's parser resolves types and functions. It may
@@ -12,7 +12,7 @@
  *                  the first step accepted.
  *     functions    each function in the result is built in and immutable
  * The result is written as text again, with every name as analysis resolved
- * it, and is checked again wherever it is used.
+ * it. This text is checked again wherever it is used.
  */
 #include "postgres.h"
 
@@ -104,8 +104,9 @@ reject(const read_condition *c, const char *what, int location)
 }
 
 /*
- * Rethrows an error of the server's grammar or analysis with the position in
- * words, because its own position refers to the query that was built here.
+ * Rethrows an error of the server's grammar or analysis, with the position in
+ * the condition in words. The position in the original error refers to the
+ * query that was built here.
  */
 static void
 rethrow_with_place(const read_condition *c, MemoryContext context)

@@ -14,7 +14,7 @@
 #include "pg/sketch/sketch_value.h"
 #include "rkhs/map.h"
 
-/* Maximum number of levels above the clusters. */
+/* Maximum number of levels above the clusters in `paths`. */
 #define MAX_PARENT_LEVELS	7
 
 enum
@@ -46,8 +46,8 @@ check_same_dimension(Size found, Size expected, const char *what)
 }
 
 /*
- * Returns the dimension of the rows: the operator's, or the map's input
- * dimension.
+ * Returns the dimension of the rows: the input dimension of the map if there
+ * is one, else the dimension of the operator.
  */
 static Size
 row_dimension(FunctionCallInfo fcinfo, const fc_operator *op)
@@ -89,8 +89,8 @@ check_drift(FunctionCallInfo fcinfo, Size d)
 
 /*
  * Checks that micro-clusters have as many clusters as the operator, and that
- * splits join all clusters into a tree: each joins two nodes, clusters or
- * earlier splits, and no node is joined twice.
+ * the k - 1 splits join all clusters into a tree. A split joins two nodes,
+ * each a cluster or an earlier split. No node is joined twice.
  */
 static void
 check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
@@ -145,8 +145,9 @@ reject_path(Size cluster, int level, const char *problem)
 }
 
 /*
- * Checks one level of k paths. The array parent (k values) receives for each
- * node of the level the node above it.
+ * Checks one level of k paths: nodes are numbered from 0 without gaps, and
+ * each node belongs to one node of the level above. Sets parent[node] to the
+ * latter; `parent` has space for k values.
  */
 static void
 check_level(const int32 *paths, Size k, int levels, int level, int32 *parent)
@@ -199,7 +200,7 @@ check_paths(ArrayType *array, int32 k)
 	}
 }
 
-/* ---- all parts ---- */
+/* ---- all columns ---- */
 
 /*
  * Takes (operator, map, center, scale, spreads, distance_quantiles,

@@ -1,5 +1,5 @@
 
--- Live sketches: checking, repairing and dropping
+-- Live sketches: checking, repairing and dropping; drop_model
 
 CREATE FUNCTION fastclust_internal.write_check(name text, differences bigint) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;

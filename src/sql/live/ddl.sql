@@ -21,9 +21,9 @@
 -- although rows have changed meanwhile. The row in pg_trigger does not show the change after
 -- pg_upgrade, which creates all triggers again.
 
--- Returns the leaves of live sketches that the command concerns: altered tables and their
--- descendants, and tables with columns of an altered type. Arrays, composites and domains contain
--- types.
+-- Returns the leaves of live sketches that the command concerns. is_altered is true for altered
+-- tables and their descendants. has_type is true for tables with columns of an altered type, or of
+-- an array, composite or domain that contains it.
 CREATE FUNCTION fastclust_owner.concerned_leaves(OUT v live_leaves, OUT is_altered boolean,
         OUT has_type boolean)
     RETURNS SETOF record
@@ -148,8 +148,8 @@ BEGIN
 END
 $$;
 
--- Counts the leaves that the command added to tables that the caller owns. Raises an error outside
--- of an event trigger.
+-- Counts the leaves that the command added to tables that the caller owns. A leaf that cannot be
+-- counted causes a WARNING. Raises an error outside of an event trigger.
 CREATE FUNCTION fastclust_internal.follow_leaves() RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -200,8 +200,8 @@ END
 $$;
 
 -- Calls follow_leaves if there may be live sketches and the caller may use the extension. The first
--- test is one expression, and casts a text, because a literal of type regclass is looked up before
--- the test of the right to its schema.
+-- test is a single expression. It casts a text, because a literal of type regclass would be looked
+-- up before the test of the right to its schema.
 CREATE FUNCTION fastclust_owner.live_added() RETURNS event_trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

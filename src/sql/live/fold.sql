@@ -1,9 +1,9 @@
 
 -- Live sketches: merging deltas into bases
 
--- Merges deltas into the bases and returns the number of merged deltas. Only the session that locks
--- the live sketch merges; in others the function returns 0. Writers do not wait, and uncommitted
--- deltas remain.
+-- Merges deltas into the bases and returns the number of merged deltas. Returns 0 if another
+-- session has locked the live sketch, or if its rows are not counted yet. Writers do not wait, and
+-- uncommitted deltas remain.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan SET enable_seqscan = off

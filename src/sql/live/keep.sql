@@ -26,7 +26,8 @@ BEGIN
 END
 $$;
 
--- Raises an error if rows of a live sketch cannot be split by the types of these columns.
+-- Raises an error if a live sketch cannot be grouped by values of the type of column group_by, or
+-- if column bucket has no times. Either column may be NULL.
 CREATE FUNCTION fastclust_internal.check_live_types(relation regclass, group_by name, bucket name)
     RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
@@ -296,7 +297,7 @@ BEGIN
 END
 $$;
 
--- Locks out writers until the end of the transaction.
+-- Locks out writers of a table until the end of the transaction.
 CREATE FUNCTION fastclust_internal.lock_out_writers(relation regclass) RETURNS void
     LANGUAGE plpgsql STRICT SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -308,8 +309,9 @@ BEGIN
 END
 $$;
 
--- Does the same. If another transaction holds the table, retries every 0.1 s with a short
--- lock_timeout, so that writers do not queue behind this request.
+-- Locks out writers of a table like lock_out_writers, but does not make writers queue behind the
+-- lock request. If another transaction holds the table, retries every 0.1 s with a short
+-- lock_timeout.
 CREATE FUNCTION fastclust_internal.lock_briefly(relation regclass) RETURNS void
     LANGUAGE plpgsql STRICT SET search_path FROM CURRENT SET lock_timeout = '50ms' AS $$
 BEGIN

@@ -6,29 +6,30 @@
 --     live_bases      sketch of each leaf, group and bucket at the last fold
 --     live_deltas     changes by statements since then, appended by triggers and never updated
 --
--- A live sketch consists of sketches of leaves, the tables that hold rows. The sketch of a tree of
--- partitions or children is the sum over the leaves that the tree has when it is read. So ATTACH,
--- DETACH, INHERIT and DROP need no bookkeeping: a leaf that leaves the tree is not in the sum, its
--- triggers go on counting, and its counts are right when it returns. The command that adds a new
--- leaf counts it, with the rights of the role that issues the command. If that fails, readers get
--- an error that names the leaf and rebuild_sketch.
+-- A live sketch consists of the sketches of its leaves, the tables that hold rows. The sketch of a
+-- partitioned table, or of a table with inheritance children, is the sum over the leaves that the
+-- tree has when the sketch is read. So ATTACH, DETACH, INHERIT and DROP need no bookkeeping: a leaf
+-- that leaves the tree is not in the sum, its triggers go on counting, and its counts are right
+-- when it returns. The command that adds a new leaf counts it, with the rights of the role that
+-- issues the command. If that fails, readers get an error that names the leaf and rebuild_sketch.
 --
 -- AFTER ROW triggers of the leaf see its changes: through any parent, in partition moves, in MERGE,
 -- and when a subscription applies them. TRUNCATE subtracts the counts of the leaf. Other DDL that
 -- changes values without firing the triggers (another type, another expression, labels of an enum,
--- disabled triggers, an unlogged table) appends a row to live_deltas with the reason why the leaf
--- is lost. DDL never fails because of that, and never waits.
+-- disabled triggers, an unlogged table) appends a row to live_deltas with the reason why the counts
+-- of the leaf are lost. DDL never fails because of that, and never waits.
 --
--- A leaf's columns are identified by number, type and modifier. If the column with that number has
--- another name now, reading is an error, too. Conditions are stored as text with all names
--- resolved, written and read under fixed settings (pg/base/settings.c), because node trees depend
--- on the server version and their OIDs on the database.
+-- The columns of a leaf are identified by number, type and modifier. If the column with a recorded
+-- number has another name now, reading is an error, too. Conditions are stored as text with all
+-- names resolved. The text is written and read under fixed settings (pg/base/settings.c). Node
+-- trees are not stored, because they depend on the server version, and their OIDs on the database.
 --
--- A dump contains only kept_sketches. The sums follow from the rows, as an index does, and a
--- restore counts the rows as it builds indexes (restore.sql).
+-- A dump contains only kept_sketches. The other tables follow from the rows, as an index does. A
+-- restore therefore counts the rows, as it builds indexes (restore.sql).
 --
 -- Only the owner of the extension reads and writes these tables. A current sketch is base + added -
--- removed, in integers: exact under every snapshot that shows the table and these four tables.
+-- removed, computed in integers. It is exact under every snapshot that shows both the table and
+-- these four tables.
 
 -- One row per live sketch: the rows of a table that it counts, and how.
 CREATE TABLE fastclust_internal.kept_sketches (
@@ -77,7 +78,7 @@ CREATE TABLE fastclust_internal.live_leaves (
     counted_at timestamptz NOT NULL,
     PRIMARY KEY (live_id, leaf));
 
--- Sketches of each leaf, group and bucket at the last fold.
+-- One row per leaf, group and bucket: the sketch of its rows at the last fold.
 CREATE TABLE fastclust_internal.live_bases (
     live_id bigint NOT NULL,
     leaf regclass NOT NULL,
@@ -92,7 +93,7 @@ CREATE TABLE fastclust_internal.live_bases (
 -- reader or a fold would miss the bases. It rejects tables with this replica identity.
 ALTER TABLE live_bases REPLICA IDENTITY FULL;
 
--- Changes by statements since the last fold.
+-- One row per change of a leaf, group and bucket since the last fold.
 CREATE TABLE fastclust_internal.live_deltas (
     live_id bigint NOT NULL,
     leaf regclass NOT NULL,
@@ -118,7 +119,7 @@ ALTER TABLE live_deltas ALTER live_id SET (n_distinct = -0.001);
 SELECT pg_catalog.pg_extension_config_dump('kept_sketches', '');
 SELECT pg_catalog.pg_extension_config_dump('kept_sketches_id_seq', '');
 
--- ---- rights: the owner of the table makes, repairs and drops; readers of its columns read ----
+-- ---- rights: owners of tables make and drop live sketches, readers of the columns read them ----
 
 CREATE FUNCTION fastclust_internal.owns_relation(caller oid, relation oid) RETURNS boolean
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
@@ -159,8 +160,9 @@ CREATE FUNCTION fastclust_internal.may_read_live(caller oid, live kept_sketches)
                     WHERE c.oid = live.relation),
                   false)
 $$;
--- If the table of a live sketch was dropped, the live sketch belongs to the first superuser. Event
--- triggers read this view, so it calls no C function, which would need the file of the module.
+-- The live sketches of tables that the current user owns. If the table of a live sketch was
+-- dropped, the live sketch belongs to the first superuser. Event triggers read this view. It
+-- therefore calls no C function, which would need the file of the module.
 CREATE VIEW fastclust_internal.own_live_sketches WITH (security_barrier) AS
     SELECT l.* FROM kept_sketches l
      WHERE COALESCE((SELECT bool_and(pg_has_role(c.relowner, 'USAGE')) FROM pg_class c
@@ -202,16 +204,17 @@ CREATE FUNCTION fastclust_internal.bucket_of_time("time" timestamptz, width inte
 CREATE TYPE fastclust_internal.live_group AS (
     group_value text, bucket timestamptz, s sketch, counts drift_counts);
 
--- Returns true if both sketches have the same rows, regardless of their bounds. Adding and
--- subtracting the other sketch gives both the same bounds before they are compared.
+-- Returns true if both sketches have the same rows. The minimum and maximum of their columns may
+-- differ: a + b - b and b + a - a have the rows of a and of b, and a subtraction makes these bounds
+-- unknown.
 CREATE FUNCTION fastclust_internal.same_rows(a sketch, b sketch) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN a IS NULL OR b IS NULL THEN a IS NULL AND b IS NULL
                 ELSE a + b - b = b + a - a END
 $$;
 
--- Returns, for each group and bucket, the rows that were added to the given leaves and the rows
--- that were removed from them.
+-- Returns, for each group and bucket, sketches and drift counts of the rows that were added to the
+-- given leaves, and of the rows that were removed from them.
 CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, leaves oid[], OUT group_value text,
         OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
         OUT added_counts drift_counts, OUT removed_counts drift_counts)
@@ -237,10 +240,14 @@ CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, leaves oid[], OUT g
      GROUP BY p.group_value, p.bucket
 $$;
 
--- Groups are stored as texts, but equal values of some types have several. least_groups returns
--- for each text the first of the equal ones; NULL if equal values of the column have one text. The
--- texts are in the order of bytes. named_group returns the one of them that a text names, or that
--- text itself if there is none.
+-- Groups are stored as texts, but equal values of some types have several texts.
+--
+-- least_groups returns an array with, for each given text, the first text of an equal value. The
+-- given texts must be in the order of bytes. It returns NULL if equal values of the column have one
+-- text.
+--
+-- named_group returns the text of the group that `given` names: the one among `texts` whose value
+-- equals the value of `given`, or `given` itself if there is none.
 CREATE FUNCTION fastclust_internal.least_groups(relation regclass, "column" name, texts text[])
     RETURNS text[]
     AS 'MODULE_PATHNAME', 'fastclust_least_groups' LANGUAGE C STABLE STRICT;
@@ -301,8 +308,9 @@ BEGIN
 END
 $$;
 
--- Returns a query that counts the same rows as the triggers by a scan of the relation or, if
--- `alone` is true, of the leaf alone. Its parameters are $1 spec and $2 drift_spec.
+-- Returns a query that counts, by a scan of the relation, the same rows as the triggers. If `alone`
+-- is true, it does not scan the children of the relation. The parameters of the query are $1 spec
+-- and $2 drift_spec.
 CREATE FUNCTION fastclust_internal.live_scan(live kept_sketches, relation regclass, alone boolean)
     RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$

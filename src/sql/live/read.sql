@@ -1,9 +1,9 @@
 
 -- Live sketches: reading the current sketch
 
--- Returns the reason why a live sketch no longer matches its table, or NULL if it does.
--- enable_seqscan = off forces use of the index on live_deltas, because its statistics may describe
--- the rows of other live sketches.
+-- Returns the reason why a live sketch no longer matches its table. Returns NULL if it does match,
+-- or if the caller may not read it. enable_seqscan = off forces the use of the index on
+-- live_deltas: the statistics of the table may describe the rows of other live sketches.
 CREATE FUNCTION fastclust_internal.sketch_problem(name text) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
 CREATE FUNCTION fastclust_owner.sketch_problem(name text, caller oid) RETURNS text
@@ -45,7 +45,7 @@ END
 $$;
 
 -- Raises an error if a table was truncated, rewritten, attached or detached after the snapshot was
--- taken. Such changes ignore snapshots, so that a scan would see other rows than the sketch counts.
+-- taken. Such changes ignore snapshots, so a scan would see other rows than the sketch counts.
 CREATE FUNCTION fastclust_internal.check_live_snapshot(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -73,9 +73,9 @@ END
 $$;
 
 -- Returns the sums of added rows and of removed rows, by group and bucket. They are not subtracted,
--- because a sketch that has missed changes may have more removed rows than added ones. Only the
--- owner may call the function: `removed` also describes rows that were deleted before another role
--- was allowed to read the table.
+-- because a live sketch that has missed changes may have more removed rows than added ones. Only
+-- the owner of the table may call the function: `removed` also describes rows that were deleted
+-- before another role was allowed to read the table.
 CREATE FUNCTION fastclust_internal.live_totals(name text, OUT group_value text,
         OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
         OUT added_counts drift_counts, OUT removed_counts drift_counts)
@@ -97,15 +97,16 @@ BEGIN
 END
 $$;
 
--- Returns the text of the group that a text names, if equal values of the column have one text;
--- otherwise NULL.
+-- Returns the text of the group that the given text names. Returns NULL if equal values of the
+-- column may have several texts (named_group).
 CREATE FUNCTION fastclust_internal.strict_group(live kept_sketches, given text) RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN least_groups(live.relation, live.group_by, '{}') IS NULL
                     THEN named_group(live.relation, live.group_by, '{}', given) END
 $$;
 
--- Returns the current sketches by the texts of the groups.
+-- Returns the current sketches, one for each stored text of a group and each bucket. If equal
+-- values have several texts, live_groups merges their sketches.
 CREATE FUNCTION fastclust_internal.live_texts(live kept_sketches) RETURNS SETOF live_group
     LANGUAGE sql STABLE ROWS 100 SET search_path FROM CURRENT AS $$
     SELECT q.*
@@ -168,9 +169,12 @@ CREATE AGGREGATE fastclust_internal.weighted_merge_agg(subtotal sketch, weight d
     SFUNC = weighted_merge, STYPE = sketch, SSPACE = 16384, FINALFUNC = sketch_final,
     FINALFUNC_MODIFY = READ_ONLY);
 
--- Returns the weighted sums of buckets. Leaves out buckets that begin more than a day in the
--- future; clocks may differ by up to a day. Drift counts have no weights: they include the rows of
--- two half-lives, which are about as many as the sum of all weights.
+-- Returns the weighted sums of the buckets of each group or, if by_group is false, of all groups.
+-- one_group and one_bucket select a group and a bucket; NULL selects all.
+--
+-- Leaves out buckets that begin more than a day in the future; clocks may differ by up to a day.
+-- Drift counts have no weights: they include the rows of two half-lives, which are about as many as
+-- the sum of all weights.
 CREATE FUNCTION fastclust_owner.decayed_groups(name text, half_life interval, one_group text,
         one_bucket timestamptz, by_group boolean, caller oid, OUT group_value text, OUT s sketch,
         OUT counts drift_counts)
@@ -255,8 +259,8 @@ BEGIN
 END
 $$;
 
--- Raises an error for a group or a bucket that the live sketch cannot have. Otherwise it would seem
--- to exist and have no rows.
+-- Raises an error for a group or a bucket that the live sketch cannot have. The caller would
+-- otherwise return NULL, as for a group without rows.
 CREATE FUNCTION fastclust_internal.check_live_group(live kept_sketches, group_value text,
         bucket timestamptz)
     RETURNS void
@@ -346,8 +350,10 @@ BEGIN
 END
 $$;
 
--- Returns the live sketch of the version's model, or NULL unless it has the features, groups and
--- condition with which the version was trained, and buckets that can select the window `since`.
+-- Returns the live sketch of the version's model if it can replace a scan of the rows. It must have
+-- the features, groups and condition with which the version was trained, and buckets that can
+-- select the window `since`. Returns NULL otherwise. If the live sketch no longer matches its
+-- table, also raises a WARNING.
 CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions,
         since jsonb DEFAULT NULL)
     RETURNS kept_sketches
@@ -395,9 +401,11 @@ END
 $$;
 
 -- Returns the relation to scan, and checks the caller's rights to scan the columns that the version
--- names. The relation is the first of the following that exists: the one that the caller named; the
--- one stored in the version; if it was renamed and the current version was trained on it, the table
--- of the model's live sketch.
+-- names. Raises an error if there is no relation. It is the first of the following that exists:
+--     the relation that the caller named;
+--     the relation stored in the version;
+--     the table of the model's live sketch, if the stored relation was renamed and the current
+--     version was trained on it.
 CREATE FUNCTION fastclust_internal.scanned_relation(stored stored_models, version stored_versions,
         named regclass, group_by name)
     RETURNS regclass
@@ -449,8 +457,9 @@ $$;
 -- Returns the live sketches that count the rows described by the options and that the caller may
 -- read. Live sketches of models come first.
 --
--- If `ready` is true, returns only live sketches that the caller owns, that match their table and
--- belong to no model, and whose spec a model of these vectors may use.
+-- If `ready` is true, returns only live sketches that a new model may take over. The caller owns
+-- them, they match their table and belong to no model, and a model of these vectors may use their
+-- spec.
 CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean,
         options jsonb, ready boolean DEFAULT false)
     RETURNS SETOF kept_sketches
@@ -484,7 +493,7 @@ BEGIN
 END
 $$;
 
--- Returns the sketch and the counts of a live model, for all groups together.
+-- Returns the sketch and the drift counts of a live model, for all groups together.
 CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, since jsonb DEFAULT NULL,
         OUT s sketch, OUT counts drift_counts)
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$

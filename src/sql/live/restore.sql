@@ -2,14 +2,15 @@
 -- Live sketches: counting after a restore
 --
 -- A dump has the definition of a live sketch and its triggers, but no sums. A restore creates the
--- rows, the triggers of a leaf and the row of kept_sketches in an unknown order; pg_restore with
--- several jobs may use any order. The triggers or the row, whichever comes last, start the count.
--- The count locks out writers. It includes rows loaded before; the triggers count rows loaded
--- later.
+-- rows of a leaf, the triggers of the leaf and the row of kept_sketches in an unknown order;
+-- pg_restore with several jobs may use any order. The triggers or the row of kept_sketches,
+-- whichever comes last, start the count, which locks out writers. The count includes the rows of
+-- the leaf that were loaded before. The triggers count rows that are loaded later.
 --
--- Two sessions may restore them at the same time, and neither sees uncommitted rows of the other.
--- Both hold a lock on the tree until they commit, so that the later one sees all. It uses the
--- latest snapshot, regardless of its isolation level.
+-- Two sessions may restore the triggers and the row at the same time, and neither sees uncommitted
+-- rows of the other. Both hold a lock on the tree of tables until they commit. The later session
+-- therefore sees everything that the earlier one has restored: it uses the latest snapshot,
+-- regardless of its isolation level.
 
 CREATE FUNCTION fastclust_internal.ddl_changes(command pg_ddl_command, OUT adds boolean,
         OUT column_name text, OUT trigger_name text, OUT loss text, OUT enables boolean)
@@ -22,9 +23,9 @@ CREATE FUNCTION fastclust_internal.ddl_changes(command pg_ddl_command, OUT adds 
 CREATE FUNCTION fastclust_owner.count_rows(live_id bigint, leaf regclass, role oid) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_count_rows' LANGUAGE C STRICT;
 
--- Locks a tree of tables until the end of the transaction: exclusively for the table of a restored
--- live sketch, shared for each table above a restored leaf. Only owners of a table in the tree make
--- triggers in it, so that the lock never waits for other roles.
+-- Locks a tree of tables until the end of the transaction. The lock is exclusive if `alone` is
+-- true: on the table of a restored live sketch. It is shared on each table above a restored leaf.
+-- Only owners of a table in the tree make triggers in it, so the lock never waits for other roles.
 CREATE FUNCTION fastclust_owner.lock_tree(relation oid, alone boolean) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_lock_tree' LANGUAGE C STRICT;
 
@@ -39,8 +40,8 @@ CREATE FUNCTION fastclust_internal.uncounted_leaves(live kept_sketches) RETURNS 
      ORDER BY t.id
 $$;
 
--- Returns the uncounted leaves of a live sketch, found by its id under the latest snapshot; no rows
--- if it does not exist.
+-- Returns the uncounted leaves of the live sketch with an id, under the latest snapshot. Returns no
+-- rows if there is no such live sketch.
 CREATE FUNCTION fastclust_internal.restored_leaves(live_id bigint, OUT live kept_sketches,
         OUT leaf regclass)
     RETURNS SETOF record
@@ -113,9 +114,9 @@ CREATE TRIGGER begin_restored BEFORE INSERT ON kept_sketches FOR EACH ROW WHEN (
     NEW.created_at <> now()) EXECUTE FUNCTION begin_restored();
 ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER begin_restored;
 
--- Locks out writers from each leaf that has its triggers, for the given live sketches. If one lock
--- is not free, releases all locks and tries again, because a restore takes locks in any order. No
--- code of a table's owner runs in between.
+-- Locks out writers from each uncounted leaf that has its triggers, for the given live sketches. If
+-- one lock is not free, releases all locks and tries again, because a restore takes locks in any
+-- order. The function runs no code of a table's owner.
 CREATE FUNCTION fastclust_owner.lock_restored(ids bigint[]) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '50ms' AS $$
 DECLARE
@@ -141,7 +142,7 @@ BEGIN
 END
 $$;
 
--- Counts each leaf that has its triggers, for the inserted live sketches.
+-- Counts each uncounted leaf that has its triggers, for the inserted live sketches.
 CREATE FUNCTION fastclust_owner.restored_sketches() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE

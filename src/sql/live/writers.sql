@@ -55,8 +55,8 @@ BEGIN
 END
 $$;
 
--- Removes the live sketch of a model. If its table now belongs to another role, the live sketch is
--- not removed, and no longer belongs to the model.
+-- Removes the live sketch of a model. If the table now belongs to another role, the live sketch is
+-- kept but no longer belongs to the model.
 CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.end_model_live(model_id bigint, caller oid) RETURNS void
@@ -71,9 +71,11 @@ BEGIN
 END
 $$;
 
--- Stores a new live sketch without rows. If live_of_rows found a live sketch with the model's spec,
--- assigns that one to the model instead. Does not wait for a session that is creating a live sketch
--- of the same name.
+-- Stores a new live sketch without rows, and returns it. If live.id is the id of a live sketch that
+-- live_of_rows found, assigns this live sketch to the model instead.
+--
+-- Does not wait for a session that is creating a live sketch of the same name. If the name is
+-- taken, a live sketch of a model gets a unique name; any other live sketch is an error.
 CREATE FUNCTION fastclust_internal.claim_live(live kept_sketches) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.claim_live(live kept_sketches, caller oid) RETURNS kept_sketches
@@ -147,11 +149,12 @@ BEGIN
 END
 $$;
 
--- Result of a scan of a leaf: the deltas seen by the same query, and the sketches.
+-- Result of counting a leaf: the sketches of its rows, and the ctids of the deltas that the same
+-- query saw.
 CREATE TYPE fastclust_internal.live_count AS (deltas tid[], groups live_group[]);
 
 -- Records that a leaf is counted from now on, with the present attribute numbers and types of its
--- columns.
+-- columns. Deletes the earlier record and the bases of the leaf.
 CREATE FUNCTION fastclust_internal.name_leaf(live kept_sketches, leaf regclass) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -166,7 +169,8 @@ BEGIN
 END
 $$;
 
--- Replaces the base of a leaf, and the deltas that the count included, by a new base.
+-- Replaces the bases of a leaf by the counted sketches, and deletes the deltas that the count
+-- included. If `counted` is NULL, the leaf has no bases afterwards.
 CREATE FUNCTION fastclust_internal.write_leaf(live_id bigint, leaf regclass, counted live_count)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;

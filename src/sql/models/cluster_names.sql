@@ -3,7 +3,8 @@
 -- later versions that continue this cluster have the same identity.
 
 -- Returns a regular expression for a control character: one that terminals execute, or that changes
--- the direction or the lines of a text. Of C1 and Unicode, only UTF-8 has these codes.
+-- the direction or the lines of a text. C1 controls and Unicode characters are included only in
+-- UTF8 databases, because other encodings have other characters at their codes.
 CREATE FUNCTION fastclust_internal.control_character() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN getdatabaseencoding() = 'UTF8'

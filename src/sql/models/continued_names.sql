@@ -1,12 +1,14 @@
 
--- Names from version to version: a name belongs to the identity of its cluster. If a cluster of the
--- next version continues this cluster, it has the same identity, and so the same name.
+-- Names from version to version: a name belongs to the identity of its cluster. A cluster of the
+-- next version that continues a named cluster has the same identity, and so the same name.
 
--- Gives the clusters of a version that is not current yet the identities of the clusters of the
--- current one with which they share their rows. This is for versions whose centroids cannot be
--- compared, because their columns or encoders differ. `made` is the new version, `scanned` its
--- relation; `rows` has the FROM and WHERE clauses for some rows of the relation, with the alias t.
--- Clusters remain new if the current version cannot read these rows.
+-- Gives clusters of the version `made`, which is not current yet, the identities of the clusters of
+-- the current version that they continue. Clusters are matched by the rows that they share, because
+-- the columns or encoders of the versions differ and their centroids cannot be compared.
+--
+-- scanned is the relation of the new version. rows has the FROM and WHERE clauses for some rows of
+-- the relation, with the alias t. If the current version cannot read these rows, all clusters of
+-- the new version are treated as new.
 CREATE FUNCTION fastclust_internal.continue_by_rows(id bigint, made integer,
         scanned regclass, rows text)
     RETURNS void

@@ -5,8 +5,8 @@
 -- needs are copied into a reference table. Citus commits that table on all nodes or on no node, and
 -- copies it to nodes that are added later.
 
--- The OIDs of roles differ between nodes: generated columns look up the names on the node that
--- stores the row.
+-- The OIDs of roles differ between nodes. Therefore generated columns look up the names of roles on
+-- the node that stores the row.
 CREATE TABLE fastclust_internal.shared_models (
     model text NOT NULL, owner name NOT NULL,
     owner_id oid GENERATED ALWAYS AS (role_id(owner)) STORED, readers name[] NOT NULL,
@@ -21,8 +21,9 @@ COMMENT ON TABLE shared_models IS
     'internal: copies of the current versions on every node of Citus; empty until '
     'distribute_models is called';
 
--- Returns the version that predict reads on a worker. It reads the worker's shard directly, because
--- Citus does not plan queries of distributed tables within the task of a shard.
+-- Returns the version that predict reads on a worker, or no row if the caller may not read the
+-- model. The function reads the worker's shard directly, because Citus does not plan queries of
+-- distributed tables within the task of a shard.
 CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT group_by name,
         OUT operator fastop, OUT micro_clusters fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[],
@@ -61,7 +62,8 @@ BEGIN
 END
 $$;
 
--- Returns the groups of that version, without rows if the caller may not read it.
+-- Returns the groups of the version that shared_model reads, or no rows if the caller may not read
+-- it.
 CREATE FUNCTION fastclust_internal.shared_groups(model text, OUT group_value text,
         OUT group_type text[])
     RETURNS SETOF record

@@ -2,9 +2,10 @@
 -- Models: tables that only the owner of the extension reads and writes, and views of the rows that
 -- a role may read
 
--- A role in a table: its OID and its name. The output is the name of today, so that a dump gives the
--- model to the role that has it now; the input finds the OID, and keeps a name that no role has.
--- A later role of the same name gets no rights, because these go by the OID.
+-- A role in a table: its OID and its name. The output function returns the role's present name, so
+-- that a dump gives the model to the role that has this name at the restore. The input function
+-- finds the OID of the name, and also accepts a name that no role has. A role that gets such a name
+-- later has no rights, because rights go by the OID.
 CREATE TYPE fastclust_internal.role_name;
 CREATE FUNCTION fastclust_internal.role_name_in(cstring) RETURNS role_name
     AS 'MODULE_PATHNAME', 'fastclust_role_name_in' LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -32,7 +33,8 @@ CREATE FUNCTION fastclust_internal.role_ids(roles role_name[]) RETURNS oid[]
                     '{}')
       FROM unnest(roles) WITH ORDINALITY u(role, i)
 $$;
--- The same for names, which each node of Citus looks up when it stores a row.
+-- Returns the OIDs of roles that are given by their present names; 0 for "public". Each node of
+-- Citus calls the function when it stores a row.
 CREATE FUNCTION fastclust_internal.role_ids(roles name[]) RETURNS oid[]
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT COALESCE(array_agg(CASE WHEN u.role = 'public' THEN 0::oid
@@ -53,14 +55,15 @@ CREATE FUNCTION fastclust_internal.relation_owner(relation regclass) RETURNS oid
 CREATE FUNCTION fastclust_internal.locked_relation(relation regclass) RETURNS regclass
     AS 'MODULE_PATHNAME', 'fastclust_locked_relation' LANGUAGE C STRICT;
 
--- A transaction of REPEATABLE READ that changes a relation or a role after another session did sees
--- two rows of it in the catalogs. These functions read the present row.
+-- relation_kind and is_superuser read the present row of the catalogs. A query would see two rows
+-- of a relation or a role if a transaction of REPEATABLE READ changes it after another session did.
 CREATE FUNCTION fastclust_internal.relation_kind(relation oid) RETURNS "char"
     AS 'MODULE_PATHNAME', 'fastclust_relation_kind' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.is_superuser(role oid) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_is_superuser' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 
--- Returns the owner of a relation; NULL if there is no such relation, or if the name is made up.
+-- Returns the owner of a relation; NULL if there is no such relation, or if the text is no valid
+-- name.
 CREATE FUNCTION fastclust_internal.owner_of(relation text) RETURNS name
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -215,7 +218,8 @@ CREATE VIEW fastclust_internal.readable_models WITH (security_barrier) AS
 -- this view; use a lateral subquery instead.
 CREATE VIEW fastclust_internal.readable_versions WITH (security_barrier) AS
     SELECT v.* FROM readable_models m JOIN stored_versions v ON v.model_id = m.id;
--- One row: are there models that the current user may not read? It shows neither names nor numbers.
+-- One row, whose column is true if there are models that the current user may not read. The view
+-- shows neither their names nor their number.
 CREATE VIEW fastclust_internal.hidden_models WITH (security_barrier) AS
     SELECT EXISTS (SELECT FROM stored_models m
                     WHERE NOT pg_has_role(COALESCE(m.owner_id, 10), 'USAGE')
@@ -300,8 +304,8 @@ COMMENT ON FUNCTION fastclust.option_help IS
 CREATE FUNCTION fastclust_internal.name_hint(given text, names text[], what text) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_name_hint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- Returns the hint for an unknown model: the similar name among the readable ones, if there is one.
--- hidden: there are other models, which the caller may not read.
+-- Returns the hint for an unknown model: the most similar name among the readable models, or
+-- general advice if none is similar. hidden: true if there are models that the caller may not read.
 CREATE FUNCTION fastclust_internal.missing_model_hint(model text, readable text[], hidden boolean)
     RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
@@ -386,8 +390,8 @@ END
 $$;
 
 -- Returns the clusters of a version and the nearest other cluster of each. Centroids are in the
--- units of the table. If the list of centroids exceeds the memory budget, raises a WARNING and
--- returns no rows, so that other models are still listed.
+-- units of the table, and NULL for a version with a kernel map. If the list of centroids exceeds
+-- the memory budget, raises a WARNING and returns no rows, so that other models are still listed.
 CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop,
         mapped boolean, center double precision[], scale double precision[],
         spreads double precision[], cluster_rows double precision[] DEFAULT NULL,

@@ -1,8 +1,8 @@
 
 -- Prediction: a model applied to rows by its name, read once per query
 
--- The planner replaces a call of predict with a list of columns by this function, which needs no
--- array per row and no casts. A column that is NULL has the same effect as in predict(model, row).
+-- The planner replaces a call of predict with a list of columns by a call of predict_columns, which
+-- needs no array per row and no casts. A NULL column has the same effect as in predict(model, row).
 CREATE FUNCTION fastclust_internal.predict_columns(model text, VARIADIC columns "any")
     RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict_columns' LANGUAGE C STABLE PARALLEL SAFE COST 200;
@@ -13,10 +13,10 @@ CREATE FUNCTION fastclust_internal.predict_distance_columns(model text, VARIADIC
 CREATE FUNCTION fastclust_internal.predict_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_predict_support' LANGUAGE C STRICT;
 
--- x is a vector or a whole row. The columns of a whole row are found by their names, other columns
+-- x is a vector or a whole row. The columns of a whole row are found by their names; other columns
 -- are ignored, and NULLs are treated as in training. A model with groups uses the group of the row,
--- or group_value; the result is NULL for a group without clusters. A list of columns has two or
--- more numbers.
+-- or group_value; the result is NULL for a group without clusters. Instead of x, two or more
+-- numbers may be given as a list.
 CREATE FUNCTION fastclust.predict(model text, x "any", group_value text DEFAULT NULL,
         max_distance double precision DEFAULT NULL, version integer DEFAULT -1)
     RETURNS integer

@@ -5,12 +5,16 @@
 CREATE FUNCTION fastclust_internal.feature_type(relation regclass, feature name) RETURNS regtype
     AS 'MODULE_PATHNAME', 'fastclust_feature_type' LANGUAGE C STABLE;
 
--- Checks columns of a relation and returns SQL expressions for a row with the alias t. listed: its
--- features as an unscaled array, computed by the encoder if there is one. group_value: its group as
--- text. condition: the condition with all names resolved. columns: the columns that the condition
--- reads. relation_name is qualified and quoted. If the argument `vector` is NULL, the type of the
--- column decides whether it has vectors. dimensions is NULL for vectors. Without an encoder it is
--- also NULL if not all columns are numbers.
+-- Checks columns of a relation and returns SQL expressions for a row with the alias t.
+--     relation_name  qualified and quoted name
+--     vector         true if the feature is a column of vectors; if the argument `vector` is NULL,
+--                    the type of the column decides
+--     listed         features of the row as an unscaled array, computed by the encoder, if any
+--     group_value    group of the row as text
+--     dimensions     number of dimensions; NULL for vectors and, without an encoder, if not all
+--                    columns are numbers
+--     condition      condition with all names resolved
+--     columns        columns that the condition reads
 CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features name[],
         vector boolean, group_by name, encoder encoder, condition text DEFAULT NULL,
         OUT relation_name text, OUT vector boolean, OUT listed text, OUT group_value text,
@@ -26,17 +30,22 @@ CREATE FUNCTION fastclust_internal.encode_observed(encoder encoder, op fastop,
     RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_observed' LANGUAGE C STABLE PARALLEL SAFE COST 100;
 
--- version_query and rows_sampled read the rows of a relation that a version of a model describes,
--- and only its group if the model has groups. version_query returns two SQL fragments: x, an
--- expression that converts row t to the input of the version's operator (parameters $1 center, $2
--- scale, $3 map, $4 operator), and rows, the FROM and WHERE clauses for about `wanted` rows, or for
--- all rows. observed is like x, but with NaN for NULLs that the version leaves out of distances.
--- weight is the weight of the row, NULL without option row_weight.
--- rows_sampled returns a uniform sample of about `wanted` unscaled rows, in which NULLs are
--- the means of their columns. even: rows of a large weight are repeated, so that all weights are
--- equal. labelled: the same rows with the NULLs that the version leaves out of
--- distances replaced by the coordinates of the nearest centroid, so that they have the labels of
--- predict; NULL if there are no such NULLs.
+-- version_query and rows_sampled are for the rows of a relation that a version of a model
+-- describes. If the model has groups, these are only the rows of the version's group.
+--
+-- version_query returns fragments of an SQL query.
+--     x         expression that converts row t to the input of the version's operator, with the
+--               parameters $1 center, $2 scale, $3 map and $4 operator
+--     rows      FROM and WHERE clauses for about `wanted` rows; infinity stands for all rows
+--     observed  expression like x, but with NaN for NULLs that the version leaves out of distances
+--     weight    weight of the row; NULL without option row_weight
+--
+-- rows_sampled returns a uniform sample of about `wanted` unscaled rows. If `even` is true, rows of
+-- a large weight are repeated, so that all weights are equal.
+--     sample    the rows, in which NULLs are replaced by the means of their columns
+--     labelled  the same rows, but NULLs that the version leaves out of distances are replaced by
+--               the coordinates of the nearest centroid, so that the rows have the labels of
+--               predict; NULL if there are no such NULLs
 CREATE FUNCTION fastclust_internal.version_query(version stored_versions, relation regclass,
         group_by name, wanted double precision DEFAULT 'infinity', OUT x text, OUT rows text,
         OUT observed text, OUT weight text)
@@ -53,8 +62,8 @@ CREATE FUNCTION fastclust_internal.rows_of_version(version stored_versions, samp
     AS 'MODULE_PATHNAME', 'fastclust_rows_of_version' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 100000;
 
--- Returns the weight of a row, for option row_weight. Raises an error, which names the column,
--- unless the weight is finite and above 0.
+-- Returns the weight of a row, for option row_weight. Unless the weight is finite and above 0,
+-- raises an error that names the column.
 CREATE FUNCTION fastclust_internal.row_weight(weight double precision, name text)
     RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_row_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE;

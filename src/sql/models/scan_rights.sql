@@ -31,16 +31,17 @@ $$;
 -- Describes the code of another role that might run when columns of a relation are read or when the
 -- read is planned. Returns NULL if only code of the caller or of superusers can run.
 --
--- code: objects on which the relation and its children depend: the query of a view, indexes, check
--- constraints, statistics, and the partition keys of the relation and of its ancestors. The owner
--- of the schema matters, too, because it could put another table under the name between two scans.
+-- The query `code` has the objects on which the relation and its children depend: the query of a
+-- view, indexes, check constraints, statistics, and the partition keys of the relation and of its
+-- ancestors. The owner of the schema matters, too, because it could put another table under the
+-- name between two scans.
 --
--- cell: types of the columns and their element and base types. A cast runs code of the type's
--- owner, who may also have put the column's name into a stored row.
+-- The query `cell` has the types of the columns, with their element and base types. A cast runs
+-- code of the type's owner, who may also have put the column's name into a stored row.
 --
 -- A name does not identify a table: after DROP or RENAME, another role may have made a relation of
--- that name. It is only scanned if it belongs to the same role as at the training, or if the caller
--- trusts its owner.
+-- that name. The relation is only scanned if it belongs to the same role as at the training, or if
+-- the caller trusts its owner.
 --
 -- named: true if the caller passed the relation. Another role can then have chosen only the
 -- columns.
@@ -119,8 +120,8 @@ CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[
                        LIMIT 1) END
 $$;
 
--- Returns the problem of a relation that another role has made since it belonged to `before`; NULL
--- if it has the same owner, or if the caller trusts its owner. The relation must be locked
+-- Describes the owner of a relation if it is another role than `before`, whom the caller does not
+-- trust. Returns NULL if the owner is the same or trusted. The relation must be locked
 -- (locked_relation): otherwise the name could belong to another relation when it is read.
 CREATE FUNCTION fastclust_internal.owner_problem(relation regclass, before role_name)
     RETURNS text

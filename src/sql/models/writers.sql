@@ -41,9 +41,9 @@ $$;
 CREATE FUNCTION fastclust_owner.lock_name(key integer, live boolean, wait boolean) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
 
--- Claims a name that no model has. Waits for other sessions with the caller's login or roles.
--- Raises an error if a session of another role has claimed the name, so that no role can block
--- another by claiming names.
+-- Claims a name that no model has. If another session has claimed the name, waits for it, or raises
+-- an error if `wait` is false. If that session has neither the caller's login nor one of the
+-- caller's roles, always raises an error, so that no role can block another by claiming names.
 CREATE FUNCTION fastclust_owner.claim_name(name text, wait boolean, caller oid) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -77,9 +77,10 @@ BEGIN
 END
 $$;
 
--- Returns an id for a new row of a table. Logical replication copies rows of the publisher, but not
--- its sequences. In a subscribed table, and if the last id was taken, the sequence goes on from a
--- random place, so that later rows of the publisher have other ids, too.
+-- Returns an id for a new row of a table. Logical replication copies the rows of a publisher, but
+-- not its sequences. If the table is subscribed, or if the last id was taken, the sequence
+-- therefore continues from a random multiple of 2^32. Later rows of the publisher then have other
+-- ids.
 CREATE FUNCTION fastclust_owner.new_id(relation regclass, was_taken boolean) RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -175,9 +176,10 @@ BEGIN
 END
 $$;
 
--- Locks a model by its id, which a training read earlier. A caller who may not read the model gets
--- an error without the model's name. A given version must be at most the next version, and at least
--- 1 or, if `newest` is true, at least the newest version.
+-- Locks a model by its id, which a training read earlier, and returns it. A caller who may not read
+-- the model gets an error without the model's name. Raises an error if `version` is above the next
+-- version, or below 1 or, if `newest` is true, below the newest version. A NULL version is not
+-- checked.
 CREATE FUNCTION fastclust_owner.locked_model(id bigint, version integer, newest boolean, caller oid)
     RETURNS stored_models
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -263,11 +265,13 @@ BEGIN
 END
 $$;
 
--- Returns the identity of the cluster of `before` that each cluster of `after` continues, by
--- ascending number; an element is NULL if there is none. Both are the same group of two versions of
--- a model. Clusters are matched by the rows that they share: rows[i] rows have the label a[i] in
--- `before` and b[i] in `after`. If these lists are NULL, clusters are matched by their centroids,
--- and the result is NULL if the versions have other coordinates.
+-- Matches the clusters of `after` with the clusters of `before`, the same group in another version
+-- of the model. Returns an array with, for each cluster of `after` in the order of its number, the
+-- identity of the cluster that it continues. An element is NULL if the cluster continues none.
+--
+-- Clusters are matched by the rows that they share: rows[i] rows have the label a[i] in `before`
+-- and b[i] in `after`. If these lists are NULL, clusters are matched by their centroids, and the
+-- result is NULL if the versions have different coordinates.
 CREATE FUNCTION fastclust_internal.continued_identities(before stored_versions,
         after stored_versions, a integer[], b integer[], rows double precision[])
     RETURNS bigint[]
@@ -291,9 +295,10 @@ BEGIN
 END
 $$;
 
--- Returns the identities of `after`, so that names follow the clusters of `before` to a version
--- that was made on another path. A cluster takes the identity of the cluster that it continues,
--- unless a user has named the cluster of `after`, or one of the two identities is in both versions.
+-- Returns identities for the clusters of `after`, so that names follow the clusters of `before` to
+-- a version that was not made from `before`. A cluster takes the identity of the cluster that it
+-- continues. It keeps its own identity if a user has named it, or if one of the two identities is
+-- in both versions.
 CREATE FUNCTION fastclust_owner.joined_identities(before stored_versions, after stored_versions)
     RETURNS bigint[]
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$

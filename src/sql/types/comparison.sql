@@ -1,7 +1,8 @@
 
--- Equality by the canonical bytes, for GROUP BY and joins, and a sort order, for DISTINCT in an
--- aggregate. Equality is in pg_catalog, because IS DISTINCT FROM, NULLIF and CASE look for an
--- operator = without a schema, and a restored trigger or view has only pg_catalog in its path.
+-- Comparison of values by their canonical bytes: equality for GROUP BY and joins, and a sort order
+-- for DISTINCT in an aggregate. The operator = is in pg_catalog, because IS DISTINCT FROM, NULLIF
+-- and CASE look for an operator = without a schema, and a restored trigger or view has only
+-- pg_catalog in its path.
 
 CREATE FUNCTION fastclust_internal.value_bytes_eq(value_bytes, value_bytes) RETURNS boolean
     AS 'byteaeq' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;

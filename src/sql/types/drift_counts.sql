@@ -1,10 +1,12 @@
 
--- internal: counts of rows, and the test for drift that compares them (training/drift.sql). A
--- drift_counts has the number of rows in each cell between the edges of a column, and the number of
--- rows with both bits of a pair of columns.
+-- internal: counts of rows, and the test for drift that compares them (training/drift.sql)
+--
+-- The edges of a column divide its values into cells. Bits of a row are set by conditions on
+-- columns, such as a value above the middle edge (core/drift/spec.h). A drift_counts has the number
+-- of rows in each cell of each column, and the number of rows with both bits of each pair of bits.
 
--- Chooses the edges and the pairs of columns from a sample. The sample is an operator whose
--- centroids are random rows, unscaled.
+-- Returns a drift_spec: the edges of the columns, and the columns whose pairs are counted, chosen
+-- from a sample. The sample is an operator whose centroids are random rows, unscaled.
 CREATE FUNCTION fastclust_internal.drift_spec_of_sample(sample fastop, seed bigint)
     RETURNS drift_spec
     AS 'MODULE_PATHNAME', 'fastclust_drift_spec_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
@@ -45,30 +47,33 @@ CREATE FUNCTION fastclust_internal.changed_drift_counts(counts drift_counts, add
     AS 'MODULE_PATHNAME', 'fastclust_changed_drift_counts' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 100;
 
--- Returns true if the NULLs in the columns of all rows were counted.
+-- Returns true if the NULLs in the columns were counted for all rows.
 CREATE FUNCTION fastclust_internal.counts_nulls(counts drift_counts) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_counts_nulls' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- Returns the number of units of the rows, or NULL if rows were not counted in units.
+-- Returns the number of units of the rows (option unit), or NULL if rows were not counted in units.
 CREATE FUNCTION fastclust_internal.unit_count(counts drift_counts) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_unit_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- Returns the part in which a row is counted, from 0, by a hash of its unit, or by its key if the
--- unit is NULL.
+-- Returns the number, from 0, of the partition of rows in which a row is counted. It is chosen by a
+-- hash of the row's unit, or by the row's key if the unit is NULL.
 CREATE FUNCTION fastclust_internal.unit_part(unit "any", key bigint) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_unit_part' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
--- Tests two sets of rows for drift, by their counts, their sketches, or both. With the encoder of
--- their columns, NULLs are not compared as the values that stand in for them.
+-- Tests two sets of rows for drift, by their counts, their sketches, or both. Without the encoder,
+-- a NULL is compared as the value that replaces it. With the encoder of the columns, NULLs and
+-- values are compared separately.
 CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch,
         null_moments double precision[], threshold double precision, min_effect double precision,
         encoder encoder DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision,
         OUT p_value double precision, OUT effect double precision, OUT verdict text)
     AS 'MODULE_PATHNAME', 'fastclust_drift_compare' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
--- Lists columns that drifted, then pairs of other columns, smallest p-value first. `other` is NULL
--- for a single column. Shift and spread come from the sketches. If nothing is significant and
--- `drifted` is true, lists the columns with the smallest p-values. `before` and `after` are the
--- shares of NULLs of a column in which they changed, and dimension is its last one.
+-- Lists up to max_count columns that drifted, smallest p-value first, then pairs of other columns.
+-- If nothing is significant and `drifted` is true, lists the columns with the smallest p-values.
+--     dimension, other  the column, from 1; the other column of a pair, or NULL
+--     shift, spread     shift of the mean and ratio of the standard deviations, from the sketches
+--     before, after     shares of NULLs if they changed, else NULL; dimension is then the last one of
+--                       the column that has the NULLs
 CREATE FUNCTION fastclust_internal.moved_columns(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch, threshold double precision,
         max_count integer, drifted boolean, encoder encoder DEFAULT NULL, OUT dimension integer,

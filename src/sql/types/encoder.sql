@@ -18,7 +18,7 @@ CREATE AGGREGATE fastclust.encoder_agg("row" record, columns text[], options jso
 COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb) IS
     'Returns an encoder of the columns, learned from the rows with options, or NULL without rows.';
 
--- Learns an encoder from rows that count several times each.
+-- Learns an encoder from rows, each of which counts `count` times.
 CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[], jsonb, bigint)
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
@@ -57,7 +57,7 @@ CREATE FUNCTION fastclust_internal.encode_constant(encoder encoder, scaled boole
         VARIADIC columns "any")
     RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_listed' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
--- Returns the category of a column that equals the text of a value, or NULL if there is none.
+-- Returns the category of a column that equals a value, given as text. NULL if there is none.
 CREATE FUNCTION fastclust_internal.category_of(encoder encoder, "column" text, value text)
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_category_of' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
@@ -68,11 +68,12 @@ CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimensi
         OUT center double precision, OUT scale double precision, OUT label text, OUT nulls integer)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_encoder_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- Returns the name of the NULLs of the column that has the dimension, such as "age is NULL".
+-- Returns words for a NULL in the column to which the dimension belongs, such as "age is NULL".
 CREATE FUNCTION fastclust_internal.null_name(encoder encoder, dimension integer) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_null_name' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- Returns the value of a cyclic column in the direction of the means of its coordinates, or NaN if
--- there is none; NULL if the dimension is of another column.
+-- Returns the mean of a cyclic column: the value in the direction of the mean vector of its two
+-- coordinates, or NaN if that vector is too short to have a direction. Returns NULL if the
+-- dimension belongs to another column.
 CREATE FUNCTION fastclust_internal.cyclic_mean(encoder encoder, dimension integer,
         means double precision[])
     RETURNS double precision

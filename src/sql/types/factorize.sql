@@ -1,8 +1,8 @@
 
 -- Factorization: centroids as a product with fewer parameters
 
--- sample: rows collected by fastop_agg, on which method auto compares the factorization methods. If
--- it is NULL, auto uses palm4msa.
+-- sample: rows, collected by fastop_agg, on which method auto compares the other methods. If it is
+-- NULL, auto uses palm4msa.
 CREATE FUNCTION fastclust.factorize(op fastop, method text DEFAULT 'auto',
         options jsonb DEFAULT '{}', sample fastop DEFAULT NULL)
     RETURNS fastop

@@ -18,7 +18,7 @@ CREATE FUNCTION fastclust.cosine_kernel() RETURNS kernel
 COMMENT ON FUNCTION fastclust.cosine_kernel IS
     'Returns the cosine kernel <x, y> / (||x|| ||y||), which is 0 for a zero row.';
 
--- Aggregates that collect rows in internal states: they run in parallel, but not on shards of
+-- Aggregates that collect rows in internal states. They run in parallel, but not on shards of
 -- Citus.
 
 CREATE FUNCTION fastclust_internal.kernel_projection_final(internal) RETURNS kernel_projection

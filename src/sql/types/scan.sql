@@ -27,14 +27,15 @@ CREATE TYPE fastclust_internal.scan_plan AS (
     -- factor; NULL: each row has the weight 1
     weight_factor double precision);
 
--- Returns the plan of the group `value`, or `others` if it is not in the groups.
+-- Returns the plan of the group that equals `value`, or `others` if no group does. plans[i] is the
+-- plan of groups[i].
 CREATE FUNCTION fastclust_internal.group_plan(others scan_plan, groups text[], plans scan_plan[],
         value "any")
     RETURNS scan_plan
     AS 'MODULE_PATHNAME', 'fastclust_group_plan' LANGUAGE C STABLE PARALLEL SAFE;
 -- The cells of a row have one of three forms: the encoder's columns in order; a row that has these
--- columns by name; a vector. A weight may precede them. The key is hashed to sample rows. If possible, rows with equal cells
--- have different keys.
+-- columns by name; a vector. A weight may precede them. A hash of the key decides whether a row is
+-- sampled. If possible, rows with equal cells have different keys.
 CREATE FUNCTION fastclust_internal.scan_accum(internal, scan_plan, bigint, VARIADIC "any")
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_scan_accum' LANGUAGE C STABLE PARALLEL SAFE COST 300;
@@ -58,8 +59,8 @@ CREATE AGGREGATE fastclust_internal.sum(plan scan_plan, key bigint, VARIADIC cel
     SFUNC = scan_accum, STYPE = internal, SSPACE = 65536, FINALFUNC = scan_final,
     FINALFUNC_MODIFY = READ_WRITE, PARALLEL = SAFE);
 
--- Returns the results in a state. A result is NULL if it was not requested or if no row was added
--- to it.
+-- Returns the results of scan_agg from its state. A result is NULL if the plan did not request it,
+-- or if no row was added to it.
 CREATE FUNCTION fastclust_internal.scan_result(scan aggregate_state, OUT n bigint,
         OUT nulls bigint, OUT sketch sketch, OUT counts drift_counts, OUT sample fastop,
         OUT steps lloyd_step[])

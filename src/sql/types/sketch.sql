@@ -9,9 +9,10 @@ CREATE FUNCTION fastclust_internal.sketch_final_moving(sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_final_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 100;
 
--- Citus pushes down an aggregate with a plain state only if no argument is declared "any". That is
--- why there is row_vector, to which every array of numbers casts. Other types use the aggregate of
--- "any", whose state is internal and has the same bytes.
+-- Citus pushes down an aggregate with a plain state only if no argument is declared "any".
+-- Therefore sketch_agg is declared twice. One declaration takes row_vector, to which every array of
+-- numbers casts. The other takes "any" for all other types; its state is internal and has the same
+-- bytes.
 CREATE FUNCTION fastclust_internal.state_serialize(internal) RETURNS bytea
     AS 'MODULE_PATHNAME', 'fastclust_state_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.state_deserialize(bytea, internal) RETURNS internal

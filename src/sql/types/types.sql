@@ -1,8 +1,9 @@
 
 -- Data types: flat, versioned, canonical bytes, whose text form is hexadecimal
 
--- value_bytes holds the bytes of a value. Values of all types are cast to value_bytes to compare,
--- sort and hash them; bytea would not do, because it has another alignment.
+-- value_bytes holds the bytes of a value. Values of all types of this extension are cast to
+-- value_bytes to compare, sort and hash them. bytea cannot be used, because it has another
+-- alignment.
 CREATE TYPE fastclust_internal.value_bytes;
 CREATE FUNCTION fastclust_internal.value_bytes_in(cstring) RETURNS value_bytes
     AS 'byteain' LANGUAGE internal STABLE STRICT PARALLEL SAFE;

@@ -35,11 +35,14 @@ CREATE FUNCTION fastclust_internal.has_all_dimensions(spec sketch_spec) RETURNS 
     SELECT d ->> 'reduced_dim' = d ->> 'dim' FROM describe(spec) d
 $$;
 
--- Returns new values of a column, for its dimension "other": up to five values without a dimension
--- of their own, each of them more frequent now than the category "other" was in training, with
--- their shares. Returns NULL for other dimensions, and if there are no such values. Only the rows of
--- the version's group count; `by` is then the column of groups. Without groups, `by` may be a
--- column, and only the rows with the given value of it count.
+-- Returns new values of a category column as an object of values and their shares, if the dimension
+-- is the column's category "other"; else NULL. A value is new if it has no dimension of its own,
+-- and is more frequent now than the whole category "other" was in training. Returns up to five
+-- values, most frequent first, or NULL if there are none.
+--
+-- Only rows of the version's group count; `by` is then the grouping column. For a model without
+-- groups, `by` may be any column. Only the rows in which that column has the given value then
+-- count.
 CREATE FUNCTION fastclust_internal.new_values(version stored_versions, relation regclass,
         dimension integer, by name, value text)
     RETURNS jsonb
@@ -84,7 +87,8 @@ BEGIN
 END
 $$;
 
--- Adds the new values of categories to the columns of a result of drift.
+-- Returns the columns of a result of drift with the new values of each category "other" that became
+-- more frequent.
 CREATE FUNCTION fastclust_internal.with_new_values(version stored_versions, relation regclass,
         columns jsonb, by name, value text)
     RETURNS jsonb
@@ -99,9 +103,9 @@ CREATE FUNCTION fastclust_internal.with_new_values(version stored_versions, rela
                 WHERE (c.entry ->> 'shift')::double precision > 0 AND v IS NOT NULL) added ON true
 $$;
 
--- Returns the entry of drift for a column of which two values are shown: shares of NULLs, for name
--- "age is NULL" and kind category, or the directions of a cyclic column, kind as encoder_features has
--- it.
+-- Returns an object for the result column `columns` of drift that shows two values of a table
+-- column, before and after. The values are the shares of NULLs (name "age is NULL", kind category)
+-- or the means of a cyclic column (kind as in encoder_features).
 CREATE FUNCTION fastclust_internal.change_entry(name text, kind text, before double precision,
         after double precision, p numeric)
     RETURNS jsonb
@@ -114,9 +118,9 @@ CREATE FUNCTION fastclust_internal.change_entry(name text, kind text, before dou
                                   'after', round(NULLIF(after, 'NaN')::numeric, 4), 'p', p))
 $$;
 
--- Compares a version with other rows by the statistics that both have: counts, and sketches if
--- their frequencies have all dimensions. counted: number of the other rows, which may be more than
--- the rows in the sketch.
+-- Compares the training rows of a version with other rows, by the statistics that both sets have:
+-- counts, and sketches if their frequencies have all dimensions. counted: number of the other rows,
+-- which may be more than the rows in the sketch s; NULL: the number of rows in s.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch,
         counts drift_counts, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL,
@@ -197,9 +201,10 @@ BEGIN
 END
 $$;
 
--- Returns sketches and counts of a relation's rows, made by the specs of a version in one scan: for
--- each value of a column, or for all rows if the column is NULL. n is the number of rows. For all
--- rows the sketch is made from a sample of about 260,000 rows or fewer.
+-- Returns sketches and drift counts of a relation's rows, made by the specs of a version in one
+-- scan. If a column is given, returns one result row for each of its values; if it is NULL, one for
+-- all rows. n is the number of rows. The sketch of all rows is made from a sample of about 260,000
+-- rows or fewer.
 CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation regclass,
         bucket name, OUT value text, OUT s sketch, OUT counts drift_counts, OUT n bigint)
     RETURNS SETOF record
@@ -207,8 +212,9 @@ CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
 
--- Returns the version as it is compared with the rows of a window. If the window has a baseline,
--- the rows of the baseline replace the training rows.
+-- Returns the version as it is to be compared with the rows of the window `since`, which becomes
+-- its option. If the window has a baseline, the sketch and the counts of the baseline replace the
+-- sketch and the counts of the training rows.
 CREATE FUNCTION fastclust_internal.version_since(version stored_versions, relation regclass,
         since jsonb)
     RETURNS stored_versions
@@ -258,9 +264,9 @@ BEGIN
 END
 $$;
 
--- Returns the rows to compare, for each value of a column or all together. They are the current
--- rows of the live sketch if the model is live and its live sketch counts them, else the rows of a
--- scan, whose relation is then in `scanned`.
+-- Returns sketches and counts of the rows to compare, for each value of column `by`, or for all
+-- rows if it is NULL. They are the current rows of the model's live sketch, if it counts the rows
+-- in question. Otherwise they are read by a scan, whose relation is then in `scanned`.
 CREATE FUNCTION fastclust_internal.compared_rows(stored stored_models, version stored_versions,
         relation regclass, by name, since jsonb, OUT value text, OUT s sketch,
         OUT counts drift_counts, OUT n bigint, OUT compared stored_versions, OUT scanned regclass)
@@ -294,8 +300,8 @@ BEGIN
 END
 $$;
 
--- Returns the same for each group of a model. The version of a new group is NULL, and a group that
--- is gone has no rows.
+-- Returns the result of compared_rows for each group of a model. A group that the model does not
+-- have has a NULL version, and a group that is gone has no rows.
 CREATE FUNCTION fastclust_internal.compared_groups(stored stored_models,
         group_version stored_versions, relation regclass, since jsonb, OUT value text, OUT s sketch,
         OUT counts drift_counts, OUT n bigint, OUT compared stored_versions, OUT scanned regclass)

@@ -1,14 +1,15 @@
 
 -- Labels: clusters of the rows of a relation, written to a table
 
--- Writes the rows of a query over a relation and returns their number. vectors: the query with
--- vectors in place of clusters, which the model labels in batches, or NULL.
+-- Inserts the rows of a query over a relation into the target, and returns their number. vectors:
+-- the same query with vectors in place of clusters, which the model then labels in batches, or
+-- NULL.
 CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text,
         vectors text, model_id bigint, relation regclass)
     RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 
--- Returns the columns of the primary key of a relation, NULL without one.
+-- Returns the columns of the primary key of a relation, or NULL if there is none.
 CREATE FUNCTION fastclust_internal.primary_key(relation regclass) RETURNS name[]
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT array_agg(a.attname ORDER BY u.i)
@@ -64,9 +65,9 @@ BEGIN
 END
 $$;
 
--- Returns a query with one row for each row of the relation: its key, its cluster, and its name and
--- distance if the options request them. vectors is the query with vectors in place of clusters, or
--- NULL if rows cannot be labelled in batches.
+-- Returns a query with one result row for each row of the relation: its key, its cluster and, if
+-- the options request them, the name of the cluster and the distance. vectors is the same query
+-- with vectors in place of clusters, or NULL if rows cannot be labelled in batches.
 CREATE FUNCTION fastclust_internal.label_query(version stored_versions, relation regclass,
         keys name[], options jsonb, OUT query text, OUT vectors text)
     AS 'MODULE_PATHNAME', 'fastclust_label_query' LANGUAGE C STABLE STRICT
@@ -108,7 +109,7 @@ BEGIN
 END
 $$;
 
--- Returns the reason why the caller may not update a label table, NULL if there is none.
+-- Returns the reason why the caller may not update a label table, or NULL if there is none.
 CREATE FUNCTION fastclust_internal.label_problem(follower label_tables, target regclass)
     RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
@@ -118,7 +119,7 @@ CREATE FUNCTION fastclust_internal.label_problem(follower label_tables, target r
                 ELSE owner_problem(target, follower.target_owner) END
 $$;
 
--- Warns that a label table could not be updated, with the way to update it by hand.
+-- Raises a WARNING that a label table could not be updated, with a hint how to update it by hand.
 CREATE FUNCTION fastclust_internal.warn_not_updated(message text) RETURNS void
     LANGUAGE plpgsql STRICT SET search_path FROM CURRENT AS $$
 BEGIN
@@ -209,9 +210,9 @@ BEGIN
 END
 $$;
 
--- Updates the names in the label tables of a model. A label table of a model with groups may not
--- show which group a row belongs to, so it gets all its labels again. Raises a WARNING where
--- update_labels does.
+-- Updates the names of clusters in the label tables of a model. If the model has groups, updates
+-- all labels instead, because a label table may not show which group a row belongs to. If a table
+-- cannot be updated, raises a WARNING.
 CREATE FUNCTION fastclust_internal.update_names(model_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE

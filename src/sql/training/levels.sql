@@ -1,8 +1,8 @@
 
 -- Levels: clusters of clusters
 
--- Returns the two nodes that each step of Ward's tree joins. A node is the number of a cluster, or
--- cluster_labels(op) + i - 1 for the join of step i.
+-- Returns the steps of Ward's tree, in ascending order of height. Each step joins two nodes. A node
+-- is the number of a cluster, or cluster_labels(op) + i - 1 for the node that step i made.
 CREATE FUNCTION fastclust_internal.cluster_joins(op fastop, OUT step integer, OUT "left" integer,
         OUT "right" integer, OUT height double precision, OUT weight double precision)
     RETURNS SETOF record
@@ -13,9 +13,10 @@ CREATE FUNCTION fastclust_internal.cluster_joins(op fastop, OUT step integer, OU
 CREATE FUNCTION fastclust_internal.joined_clusters(op fastop, numbers integer[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_joined_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 10000;
--- Measures a search through buckets for the ten nearest of n rows, on a random sample of these
--- rows. Returns the recall, the share of the rows that the search reads, and for each bucket the
--- number of rows and the sum of squared distances.
+-- Measures a search for the ten nearest of n rows that reads the rows of the `probes` nearest
+-- buckets. searched_rows is a random sample of the n rows. Returns the recall, the share of the
+-- rows that the search reads, and for each bucket the number of rows in the sample and the sum of
+-- their squared distances. Returns NULL for fewer than two rows.
 CREATE FUNCTION fastclust_internal.bucket_recall(op fastop, searched_rows fastop,
         n double precision, probes integer, OUT recall double precision,
         OUT read_share double precision, OUT counts double precision[],

@@ -25,10 +25,11 @@ BEGIN
 END
 $$;
 
--- Makes a live sketch that counts rows as the training sketch of a version did. If the version was
--- trained with option live false, drops the live sketch of the model. Returns a note about a new
--- live sketch, else NULL. A training of method density always needs a new live sketch if it reads
--- rows, because it has new micro-clusters.
+-- Makes a live sketch for a model, which counts rows as the training sketch of the version did.
+-- Does nothing if the model has such a live sketch already. If the version was trained with option
+-- live false, drops the live sketch of the model instead. Returns a note about a new live sketch,
+-- else NULL. A training of method density that reads rows always needs a new live sketch, because
+-- it has new micro-clusters.
 CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer,
         micro_clusters fastop)
     RETURNS text

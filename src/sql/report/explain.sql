@@ -1,13 +1,15 @@
 
 -- Explanations: clusters in the words and units of the table
 
--- Returns the dimensions of the rows. feature: the column, or part of one, that a dimension comes
--- from; kind: number, year, boolean, date, timestamp, interval, category or vector, for a cyclic
--- column one of cyclic_kinds (pg/encode/cycle.c); category: the category for which the dimension is
--- 1 (else 0); label: the displayed name, such as "country = DE"; axis_kind: the kind in the core: 0
--- number, 1 log, 2 days, 3 seconds, 4 flag, 5 sine; negated: the words if a flag is 0, such as
--- "country <> DE"; nulls: the dimension that marks the NULLs of the column, if it has values in
--- other dimensions.
+-- Returns the dimensions of the rows of a version.
+--     feature    column, or part of a column, from which the dimension was computed
+--     kind       number, year, boolean, date, timestamp, interval, category or vector; one of
+--                cyclic_kinds (pg/encode/cycle.c) for a cyclic column
+--     category   category for which the dimension is 1, else 0
+--     label      displayed name, such as "country = DE"
+--     axis_kind  kind in the core: 0 number, 1 log, 2 days, 3 seconds, 4 flag, 5 sine
+--     negated    words for a flag that is 0, such as "country <> DE"
+--     nulls      dimension that marks the NULLs of the column, if its values have other dimensions
 CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions,
         OUT dimension integer, OUT feature text, OUT kind text, OUT category text, OUT label text,
         OUT axis_kind integer, OUT negated text, OUT nulls integer)
@@ -38,12 +40,15 @@ $$;
 
 -- ---- the profile ----
 
--- Returns a row for each cluster and each of two kinds of dimensions: the max_features most
--- distinctive ones, numbered by place from 1, and the max_features ones with the largest |apart|.
--- apart is the difference from the nearest other centroid in this dimension, in standard
--- deviations. nulls has for each dimension the one that marks the NULLs of its column, or 0. If
--- this is above 1/2 in a cluster, the other dimensions of the column have no value. A cyclic column
--- of the encoder has one row; its value is NaN if the values are spread all around.
+-- Returns the profile of centroids: a row for each cluster and each of its max_features most
+-- distinctive dimensions, numbered by place from 1. Further rows are for the max_features
+-- dimensions with the largest |apart|. apart is the difference from the nearest other centroid in
+-- this dimension, in standard deviations.
+--
+-- nulls has, for each dimension, the dimension that marks the NULLs of the same column, or 0. If a
+-- centroid is above 1/2 in the marking dimension, the other dimensions of the column have NULL as
+-- value. A cyclic column of the encoder has one row for both coordinates; its value is NaN if the
+-- values are spread all around.
 CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[],
         scale double precision[], means double precision[], deviations double precision[],
         kinds integer[], max_features integer, nulls integer[], encoder encoder DEFAULT NULL,
@@ -55,8 +60,8 @@ CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double
     AS 'MODULE_PATHNAME', 'fastclust_profile_of_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 10000 ROWS 1000;
 
--- Returns the profile of a version, or no rows if the centroids consist of kernel features. If
--- `values` is true, columns that are mostly NULL in a cluster have values as well.
+-- Returns the profile of a version, or no rows if the centroids consist of kernel features. A
+-- column that is mostly NULL in a cluster has a NULL value there, unless `values` is true.
 CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, max_features integer,
         "values" boolean DEFAULT false, OUT cluster integer, OUT dimension integer,
         OUT feature text, OUT kind text, OUT category text, OUT label text,
@@ -80,12 +85,14 @@ CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, max_
      WHERE version.map IS NULL
 $$;
 
--- Returns the name of each cluster: the given name, or else two phrases about two columns, the most
--- distinctive one and the one that separates the cluster most from its nearest neighbour. If
--- another cluster would have the same name, a third phrase is added; if that name is not unique
--- either, it consists of the categories and the values of the two features that separate the
--- cluster most, or else of its number. A category that the rows have is named before one that they
--- do not have. The category "other", which has the rare values, is in no name.
+-- Returns the name of each cluster: the name that a user gave it, or else two phrases about two
+-- columns. These are the most distinctive column, and the column that separates the cluster most
+-- from its nearest neighbour. If another cluster would have the same name, a third phrase is added.
+-- If the name is still not unique, it is replaced by the categories and values of the two features
+-- that separate the cluster most, or else by the number of the cluster.
+--
+-- A category that the rows have is named before one that they do not have. The category "other",
+-- which has the rare values, is in no name.
 CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cluster integer,
         OUT name text)
     RETURNS SETOF record

@@ -10,8 +10,8 @@ COMMENT ON FUNCTION fastclust.predict_path IS
     'Returns the number of the row''s node on each level of a model, top level first. The last '
     'number is the cluster that predict returns.';
 
--- Returns the nodes of each level, from level 1, the top. If the version has no levels, the
--- clusters are the only level.
+-- Returns the nodes of each level; level 1 is the top. If the version has no levels, the clusters
+-- are the only level.
 CREATE FUNCTION fastclust_internal.version_levels(version stored_versions, OUT level integer,
         OUT node integer, OUT parent integer, OUT share double precision,
         OUT centroid double precision[])

@@ -1,10 +1,10 @@
 
 -- Report: the page
 
--- Describes the clusters in a paragraph: how many there are, the three largest ones with the two
--- features that distinguish each of them most, how many are small, and the changes since the
--- previous version. A small cluster has less than one percent of the rows. Elements of a vector
--- have no meaning by themselves, so they are left out.
+-- Describes the clusters in a paragraph: the number of clusters, the three largest ones, the number
+-- of small ones, and the changes since the previous version. A large cluster is described by the
+-- two features that distinguish it most. A small cluster has less than one percent of the rows.
+-- Elements of a vector have no meaning by themselves, so they are left out.
 CREATE FUNCTION fastclust_internal.report_story(stored stored_models, group_value text,
         clusters report_cluster[], profile profile_value[], lines version_line[])
     RETURNS text

@@ -1,9 +1,10 @@
 
 -- Report: the sections about the clusters
 
--- A cluster in the report. x and y: its coordinates on the two principal axes of the centroids;
--- shown_x and shown_y: the share of the squared distances that each axis shows. weight: sum of the
--- weights of its rows, NULL without option row_weight.
+-- A cluster in the report.
+--     x, y              coordinates on the two principal axes of the centroids
+--     shown_x, shown_y  share of the squared distances between centroids that each axis shows
+--     weight            sum of the weights of the rows; NULL without option row_weight
 CREATE TYPE fastclust_internal.report_cluster AS (
     cluster integer, name text, size bigint, share double precision, spread double precision,
     nearest integer, distance double precision, x double precision, y double precision,

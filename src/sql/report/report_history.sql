@@ -3,8 +3,8 @@
 
 -- ---- versions ----
 
--- One of the last thirty stored versions. The fields are values of one group, or sums or means over
--- all groups.
+-- One of the last thirty stored versions of a model. The fields describe one group, or are sums or
+-- means over all groups.
 CREATE TYPE fastclust_internal.version_line AS (
     version integer, trained_at timestamptz, trained_by name, method text, clusters bigint,
     n bigint, objective double precision, churn double precision);

@@ -5,7 +5,7 @@ CREATE TYPE fastclust_internal.map_circle AS (
     cluster integer, name text, share double precision, x double precision, y double precision,
     r double precision);
 
--- Returns the least share of a cluster that counts for the size of the map: one percent, or 0 if
+-- Returns the minimum share of a cluster that affects the scale of the map: one percent, or 0 if
 -- fewer than two clusters have that share.
 CREATE FUNCTION fastclust_internal.least_shown(clusters report_cluster[]) RETURNS double precision
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
@@ -80,8 +80,8 @@ END
 $$;
 
 -- Draws clusters as circles whose areas are proportional to their shares, at the same scale on both
--- axes. The picture has the size of the clusters with at least one percent of the rows; a smaller
--- cluster beyond them is at the edge.
+-- axes. The picture is scaled to the clusters with at least one percent of the rows (least_shown).
+-- A smaller cluster outside of the picture is drawn at its edge.
 CREATE FUNCTION fastclust_internal.svg_map(clusters report_cluster[], width integer,
         height integer, class text)
     RETURNS text

@@ -1,15 +1,17 @@
 
 -- Report: the sections about the features that distinguish clusters
 
--- Value of one of the strongest features in one cluster; place is 1 for the strongest feature.
+-- Value of a feature in one cluster. The feature is one of the strongest of the version, of which
+-- the strongest has place 1.
 CREATE TYPE fastclust_internal.profile_value AS (
     cluster integer, place integer, feature text, kind text, value double precision,
     overall double precision, difference double precision, lift double precision);
 
--- Returns the values of the forty features that differ most between centroids, measured by the sum
--- of share * difference^2 over the thousand largest clusters. Leaves out features that differ by
--- less than a tenth of a standard deviation in every cluster. A timestamp whose standard deviation
--- is two days or more gets the kind "day", which is displayed without hours and minutes.
+-- Returns the values of the forty features that differ most between centroids, or NULL if there are
+-- none. The difference of a feature is measured by the sum of share * difference^2 over the
+-- thousand largest clusters. Leaves out features that differ by less than a tenth of a standard
+-- deviation in every cluster. A timestamp whose standard deviation is two days or more gets the
+-- kind "day", which is displayed without hours and minutes.
 CREATE FUNCTION fastclust_internal.profile_values(version stored_versions,
         clusters report_cluster[])
     RETURNS profile_value[]

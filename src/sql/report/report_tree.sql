@@ -2,7 +2,8 @@
 -- Report: the tree of the clusters
 
 CREATE TYPE fastclust_internal.tree_node AS (x double precision, y double precision);
--- Label of a leaf: its place from the top, its lines, and its vertical centre.
+-- Label of a leaf: the place i of the leaf from the top, its lines of text, and its vertical
+-- centre.
 CREATE TYPE fastclust_internal.tree_label AS (
     leaf integer, i bigint, words text[], y double precision);
 

@@ -1,13 +1,17 @@
 
 -- Rules: conditions on columns that the rows of a cluster have in common
 
--- Returns rules for the labels that op assigns to rows. A rule consists of ranges lower < value <=
--- upper of unscaled values; a bound may be infinite. space_rows are the rows as input of op, and
--- raw_rows the same rows unscaled, both in the same random order. kinds: 0 number, 1 log, 2 days, 3
--- seconds, 4 flag, 5 sine. The range of a cyclic column of the encoder, which may be NULL, is lower
--- <= value < upper, and may go beyond the end of its period. is_short: true for a short rule, which
--- is returned in addition to the rules of the tree. fidelity is measured on rows from which no rule
--- was learned.
+-- Returns rules for the labels that op assigns to rows. The condition of a rule consists of ranges
+-- lower < value <= upper of unscaled values, one for each element of `dimensions`; a bound may be
+-- infinite. The range of a cyclic column of the encoder is lower <= value < upper instead, and may
+-- go beyond the end of the period. The encoder may be NULL.
+--     space_rows  the rows as input of op, in random order
+--     raw_rows    the same rows unscaled, in the same order
+--     kinds       kind of each dimension: 0 number, 1 log, 2 days, 3 seconds, 4 flag, 5 sine
+--     columns     number of the column of each dimension
+--     conditions  maximum number of columns in a rule
+--     is_short    true for a short rule, which is returned in addition to the rules of the tree
+--     fidelity    share of labels that the rules reproduce, on rows from which no rule was learned
 CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop, raw_rows fastop,
         kinds integer[], columns integer[], conditions integer, encoder encoder DEFAULT NULL,
         OUT cluster integer, OUT dimensions integer[], OUT lower double precision[],
@@ -31,9 +35,9 @@ CREATE FUNCTION fastclust_internal.arc_in_words(encoder encoder, dimension integ
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_arc_in_words' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- Returns the rules in words and as SQL conditions, with measures from about a million rows.
--- The ranges of a column form one condition; of categories, the category that the rows have, or the
--- categories that they do not have.
+-- Returns the rules of a version in words and as SQL conditions, with measures from about a million
+-- rows. All ranges of a column form one condition. For a column of categories, the condition names
+-- the category that the rows have, or all categories that they do not have.
 CREATE FUNCTION fastclust_internal.version_rules(stored stored_models, version stored_versions,
         conditions integer, relation regclass, OUT cluster integer, OUT rule text,
         OUT "precision" double precision, OUT coverage double precision,

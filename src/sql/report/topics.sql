@@ -1,8 +1,8 @@
 
 -- Topics: clusters named by the words of a text column
 
--- Returns the n words that distinguish the texts of each cluster, given by their lexemes, best
--- first. pairs: pairs of neighbouring lexemes are words, too.
+-- Returns the n words that distinguish the texts of each cluster, best first. Texts and words are
+-- given by their lexemes. If `pairs` is true, pairs of neighbouring lexemes also count as words.
 CREATE TYPE fastclust_internal.typical_word AS (cluster integer, place integer, lexemes text[]);
 CREATE FUNCTION fastclust_internal.typical_words_accum(internal, integer, tsvector, boolean, integer)
     RETURNS internal
@@ -20,11 +20,13 @@ CREATE FUNCTION fastclust_internal.show_step(model_id bigint, model text, step t
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_show_step' LANGUAGE C;
 
--- Words are lexemes of the configuration with a letter. Parallel workers label the rows and find
--- their lexemes, and the leader counts them. A lexeme is shown as its most frequent token in the 50
--- texts nearest to the centroid: ts_parse takes three times longer than to_tsvector. A tsvector
--- contains at most 1 MB, therefore texts are cut. Notices of to_tsvector about long words are not
--- shown. The three texts nearest to each centroid are returned, too.
+-- name_topics counts lexemes of the text search configuration that contain a letter. Parallel
+-- workers label the rows and find their lexemes, and the leader counts them. A tsvector has at most
+-- 1 MB, so long texts are cut. Notices of to_tsvector about long words are not shown.
+--
+-- A lexeme is shown as its most frequent token in the 50 texts nearest to the centroid. Only these
+-- texts are parsed into tokens, because ts_parse takes three times longer than to_tsvector. The
+-- three texts nearest to each centroid are returned, too.
 CREATE FUNCTION fastclust.name_topics(model text, text_column name, words integer DEFAULT 5,
         group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false,
         configuration regconfig DEFAULT NULL, OUT cluster integer, OUT name text,

@@ -53,8 +53,8 @@ $$;
 COMMENT ON FUNCTION fastclust.typical_rows IS
     'Returns the n whole rows of the table that are nearest to each centroid, nearest first.';
 
--- Returns a row per cluster, and a last row with cluster NULL for all clusters. n is the number of
--- rows in the sample.
+-- Returns scores of an operator on a sample: a row per cluster, and a last row with cluster NULL
+-- for all clusters. n is the number of rows in the sample.
 CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, OUT cluster integer,
         OUT n double precision, OUT share double precision, OUT silhouette double precision,
         OUT davies_bouldin double precision, OUT spread double precision,
@@ -63,10 +63,10 @@ CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, O
     AS 'MODULE_PATHNAME', 'fastclust_quality_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 1000000 ROWS 10;
 
--- Returns the share of the rows (old_rows and new_rows, the same rows for each operator) whose
--- labels by `old` and `new` differ. Before the comparison, each cluster of `new` that continues a
--- cluster of `old` is given the number of the latter, as in a retrain. moved: the operator `new` in
--- the coordinates of `old`, or NULL if they have no common coordinates.
+-- Returns the share of the rows whose labels by the operators `old` and `new` differ. old_rows and
+-- new_rows are the same rows, as input of each operator. Before the comparison, each cluster of
+-- `new` that continues a cluster of `old` gets the number of that cluster, as in a retrain. moved:
+-- the operator `new` in the coordinates of `old`, or NULL if they have no common coordinates.
 CREATE FUNCTION fastclust_internal.changed_labels(old fastop, old_rows fastop, new fastop,
         new_rows fastop, moved fastop)
     RETURNS double precision

@@ -318,7 +318,8 @@ COMMENT ON COLUMN live_sketches.problem IS 'reason why it cannot be read; NULL i
 
 -- ---- a model in 4 kB ----
 
--- Returns the first elements of a list whose text fits into a number of bytes.
+-- Returns an array of the first elements of a list, as many as have a text that fits into the
+-- number of bytes.
 CREATE FUNCTION fastclust_internal.first_elements(elements jsonb[], bytes integer) RETURNS jsonb
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(jsonb_agg(f.element ORDER BY f.i), '[]')

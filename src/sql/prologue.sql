@@ -14,11 +14,12 @@ COMMENT ON SCHEMA fastclust_owner IS 'functions that run as the owner of the ext
 -- All roles may use these two schemas, because no function in them can harm other roles.
 GRANT USAGE ON SCHEMA fastclust, fastclust_internal TO PUBLIC;
 
--- A function that needs the rights of the owner is SECURITY DEFINER, in fastclust_owner. Its last
--- argument is the caller, whose rights it checks, because current_user is the owner there. Other
--- roles call its entry, a function of the same name without that argument in fastclust or
--- fastclust_internal, which adds GetUserId() (pg/base/entries.c). Functions in fastclust_owner must
--- not call an entry, because it would pass the owner as the caller.
+-- A function that needs the rights of the extension's owner is SECURITY DEFINER, in
+-- fastclust_owner. There current_user is the owner. Therefore the last argument of the function is
+-- the caller, whose rights the function checks. Other roles call its entry: a function of the same
+-- name without that argument, in fastclust or fastclust_internal, which adds GetUserId()
+-- (pg/base/entries.c). Functions in fastclust_owner must not call an entry, because it would pass
+-- the owner as the caller.
 
 -- Each function gets this path by SET search_path FROM CURRENT. Other roles have no right to
 -- fastclust_owner, so they do not find its functions.

@@ -96,7 +96,7 @@ typedef struct live_sketch
 } live_sketch;
 
 /*
- * Returns the live sketch with this id, as it is for one leaf. The result is
+ * Returns the live sketch with this id, read for the given leaf. The result is
  * valid until the transaction ends. Returns NULL if the live sketch does not
  * have this leaf.
  */
@@ -204,8 +204,9 @@ typedef struct live_delta
 extern void live_write_changes(live_changes *changes);
 
 /*
- * Appends rows to live_deltas; live_end_deltas makes them visible to the
- * transaction.
+ * State of appending rows to live_deltas. live_begin_deltas opens the table,
+ * live_write_delta appends a row, and live_end_deltas makes the rows visible
+ * to the transaction.
  */
 typedef struct live_writer live_writer;
 

@@ -84,8 +84,7 @@ struct live_changes
 								 * nor buckets */
 	Size		bytes;			/* approximate memory of the changes */
 	Size		sketch_bytes;	/* size in bytes of a sketch with its drift
-								 * counts; a list of rows does not become
-								 * longer */
+								 * counts; maximum length of a list of rows */
 	const fc_prepared *prepared;	/* spec prepared for sketching; valid while
 									 * prepared_generation equals `generation` */
 	uint64		generation;
@@ -279,8 +278,9 @@ keep_row(live_changes *changes, row_side *side, const vector *v)
 
 /*
  * Returns true if the row can be appended to the list of a side. Returns false
- * if the side is a sketch, if its list has elements of another width, or if
- * the list would take more bytes than a sketch.
+ * if the side is a sketch, if the values in its list are floats and the row
+ * has doubles, or vice versa, or if the list would take more bytes than a
+ * sketch.
  */
 static bool
 row_is_kept(const live_changes *changes, const row_side *side, const vector *v)

@@ -49,7 +49,8 @@ warn_of_budget(const char *model, const fc_operator *op)
 
 /*
  * Takes (operator, model). Returns true if the list of centroids fits into the
- * memory budget. If it does not and a model is named, raises a WARNING.
+ * memory budget. If it does not, and model is not NULL, raises a WARNING that
+ * names the model.
  */
 PG_FUNCTION_INFO_V1(fastclust_can_list_centroids);
 Datum

@@ -64,7 +64,8 @@ label_answer(FunctionCallInfo fcinfo, const model_row *row)
 
 /*
  * Returns the cluster, or NULL if the nearest centroid is farther than
- * argument 3, max_distance. If that is NULL, the distance is not limited.
+ * max_distance, which is argument 3. If argument 3 is NULL, the distance is
+ * not limited.
  */
 static Datum
 label_within_answer(FunctionCallInfo fcinfo, const model_row *row)
@@ -398,9 +399,10 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 }
 
 /*
- * Adds two result rows for a model of regions, most probable first. One has
- * the cluster around the nearest centroid, the other a NULL cluster, which
- * means noise. The probability of noise is the outlier score.
+ * Adds two result rows for a model of regions, more probable first. One row
+ * has the cluster around the nearest centroid (regions.peak_cluster). The
+ * other has a NULL cluster, which means noise; its probability is the outlier
+ * score.
  */
 static void
 return_membership(FunctionCallInfo fcinfo, const model_row *row)

@@ -78,10 +78,10 @@ features_of(const model_call_state *call, const served_model *model, const doubl
 }
 
 /*
- * Returns the row in the operator's coordinates: scaled, (x - center) / scale,
- * if the model has a center; then replaced by its kernel features if the model
- * has a map, or scaled to length 1 if the metric is cosine. Returns NULL if
- * the metric is cosine and the row is zero.
+ * Returns the row in the operator's coordinates. If the model has a center,
+ * the row is scaled: (x - center) / scale. After that it is replaced by its
+ * kernel features if the model has a map, or scaled to length 1 if the metric
+ * is cosine. Returns NULL if the metric is cosine and the row is zero.
  */
 static const double *
 transformed(const model_call_state *call, const served_model *model, const vector *v)
@@ -190,9 +190,9 @@ encoded_values(const model_call_state *call, const served_model *model, vector v
 }
 
 /*
- * Returns SQL text with a constant for each column of the model, for a hint.
- * Returns NULL if there are too many columns, or if a column has no such
- * constant.
+ * Returns SQL text for a hint, a list with a constant for each column of the
+ * model. Returns NULL if there are too many columns, or if no constant suits
+ * one of them.
  */
 static char *
 row_of_constants(const prepared_encoder *prepared)

@@ -49,7 +49,7 @@ fastclust_has_a_role(PG_FUNCTION_ARGS)
 
 /* ---- rows and groups of a table ---- */
 
-/* Takes (ctid). Returns a hash of the block and offset of a row. */
+/* Takes (ctid). Returns a hash of its block number and offset number. */
 PG_FUNCTION_INFO_V1(fastclust_place_key);
 Datum
 fastclust_place_key(PG_FUNCTION_ARGS)

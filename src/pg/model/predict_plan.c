@@ -1,10 +1,11 @@
 /*
- * predict_plan.c - predict(model, a, b, c) without building an array per row.
+ * predict_plan.c - predict(model, a, b, c) without building an array per row
  *
- * A list of columns reaches predict as two numbers and an array of the others,
- * which the executor would build, and cast to double precision, for every row.
- * The planner calls the support function below, which replaces the call by
- * predict_columns(model, VARIADIC "any") with the columns themselves.
+ * A list of columns reaches predict as two numbers and an array of the
+ * remaining columns. The executor would build the array, and cast the columns
+ * to double precision, for every row. The planner calls the support function
+ * below, which replaces the call by predict_columns(model, VARIADIC "any")
+ * with the columns themselves.
  */
 #include "postgres.h"
 

@@ -452,8 +452,8 @@ column_names(const read_condition *c)
 
 /*
  * Reads the condition under fixed settings, except that times without a zone
- * are in the session's time zone. Writes the result with times in UTC and
- * their zone.
+ * are in the session's time zone. In the result, times are in UTC and have a
+ * zone.
  */
 char *
 resolved_condition(Oid relation, const char *text, ArrayType **columns)

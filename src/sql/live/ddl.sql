@@ -226,7 +226,7 @@ CREATE EVENT TRIGGER fastclust_live_altered ON ddl_command_end WHEN TAG IN (
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop EXECUTE FUNCTION live_ddl();
 
 -- The event triggers are enabled from the start. If keep_sketch enabled them with the first live
--- sketch, it would wait for another role's uncommitted first live sketch.
+-- sketch of the database, it would have to wait for another role that is making the first one.
 ALTER EVENT TRIGGER fastclust_live_added ENABLE ALWAYS;      -- like the triggers of tables
 ALTER EVENT TRIGGER fastclust_live_altered ENABLE ALWAYS;
 ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;

@@ -142,7 +142,8 @@ BEGIN
 END
 $$;
 
--- Raises an error unless the transaction sees rows that other transactions commit while it runs.
+-- Raises an error unless the isolation level of the transaction shows rows that other transactions
+-- commit while it runs.
 CREATE FUNCTION fastclust_internal.check_live_isolation(name text) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -90,7 +90,7 @@ CREATE TABLE fastclust_internal.live_bases (
     counts drift_counts,
     PRIMARY KEY (live_id, leaf, group_value, bucket));
 -- REPACK (CONCURRENTLY) of PostgreSQL 19 hides all rows of a table from older snapshots, so that a
--- reader or a fold would miss the bases. It rejects tables with this replica identity.
+-- reader or a fold would miss the bases. REPACK rejects tables with replica identity FULL.
 ALTER TABLE live_bases REPLICA IDENTITY FULL;
 
 -- One row per change of a leaf, group and bucket since the last fold.
@@ -113,7 +113,8 @@ ALTER removed_rows SET STORAGE EXTERNAL;
 -- A publication of all tables rejects the DELETE of a fold unless the table has a replica identity.
 ALTER TABLE live_deltas REPLICA IDENTITY FULL;
 CREATE INDEX ON live_deltas (live_id);
--- Makes the planner use the index for one live sketch even if most rows belong to another.
+-- Makes the planner use the index for a live sketch even if most rows belong to another live
+-- sketch.
 ALTER TABLE live_deltas ALTER live_id SET (n_distinct = -0.001);
 
 SELECT pg_catalog.pg_extension_config_dump('kept_sketches', '');
@@ -276,8 +277,9 @@ $$;
 
 -- ---- the values of a row that are counted ----
 
--- Returns the expressions of a live sketch for rows of its table or a leaf, which have the alias t.
--- A row whose vector, group_value or bucket is NULL is not counted.
+-- Returns the expressions of a live sketch as SQL text, in which t is a row of its table or of a
+-- leaf. A row whose vector, group_value or bucket is NULL is not counted, nor is a row for which
+-- filter is not true.
 CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, relation regclass,
         OUT vector text, OUT group_value text, OUT bucket text, OUT filter text)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$

@@ -233,9 +233,9 @@ $$;
 CREATE FUNCTION fastclust_owner.run_latest(statement text, live_id bigint DEFAULT 0) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_run_latest' LANGUAGE C;
 
--- internal: removes a live sketch and the triggers on its tables, for any caller. Does not drop
--- triggers with these names on other tables, because the owner of such a table could hold a lock on
--- it.
+-- internal: removes a live sketch and the triggers on its tables, for any caller. Triggers with the
+-- same names on other tables are not dropped: the owner of such a table could hold a lock on it,
+-- and so block the caller.
 CREATE FUNCTION fastclust_owner.forget_live(live_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE

@@ -85,9 +85,9 @@ BEGIN
 END
 $$;
 
--- Copies the current version of a model to the reference table, or of all models if model_id is
--- NULL. The function is in PL/pgSQL because Citus cannot plan parameters of SQL functions. Rows are
--- inserted one by one because INSERT ... SELECT becomes a COPY, which need not run where the
+-- Copies the current version of a model, or of all models if model_id is NULL, to the reference
+-- table. The function is in PL/pgSQL because Citus cannot plan parameters of SQL functions. Rows
+-- are inserted one by one because INSERT ... SELECT becomes a COPY, which need not run where the
 -- earlier statements of the transaction ran.
 CREATE FUNCTION fastclust_internal.write_shared_models(model_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$

@@ -226,7 +226,7 @@ CREATE VIEW fastclust_internal.hidden_models WITH (security_barrier) AS
                       AND has_a_role(m.reader_ids) IS NOT TRUE) AS exist;
 GRANT SELECT ON own_models, readable_models, readable_versions, hidden_models TO PUBLIC;
 
--- Returns the number of a version's training rows that belong to a cluster.
+-- Returns the number of training rows of a version that belong to a cluster, not to noise.
 CREATE FUNCTION fastclust_internal.clustered_rows(version stored_versions) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN version.micro_clusters IS NULL AND version.cluster_rows IS NULL THEN version.n
@@ -273,8 +273,8 @@ CREATE FUNCTION fastclust_internal.fit_residual(s sketch, op fastop, center doub
     RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_fit_residual' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
--- Raises an error unless `function`, such as train or write_labels, has all given options, and each
--- option has the right type and range. Also checks options that the method does not use. All
+-- Raises an error unless `function`, such as train or write_labels, accepts all given options, and
+-- each option has the right type and range. Also checks options that the method does not use. All
 -- options are listed in pg/train/options.c.
 CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, function text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_check_training_options' LANGUAGE C IMMUTABLE;

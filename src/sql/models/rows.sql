@@ -23,8 +23,9 @@ CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features n
     SET search_path FROM CURRENT SET quote_all_identifiers = off;
 
 -- Returns the scaled coordinates of a row, given as columns in the encoder's order or as a record.
--- A NULL has the coordinates of the centroid of op that is nearest to the row over its other
--- columns, or NaN if op is NULL. Returns NULL if the row has no value.
+-- A NULL is replaced by coordinates of the centroid of op that is nearest to the row over its other
+-- columns, or by NaN if op is NULL. Returns NULL if all values are missing, or if the encoder skips
+-- the row.
 CREATE FUNCTION fastclust_internal.encode_observed(encoder encoder, op fastop,
         VARIADIC columns "any")
     RETURNS double precision[]

@@ -135,8 +135,8 @@ $$;
 -- Raises an error if a scan for a stored model could read a table that the model's owner may not
 -- read, or run another role's code. The names in a stored row may lead to such tables or code
 -- through a view, a column type or an index predicate that the planner evaluates. For a model of
--- another role, the caller scans only tables that the owner may read in full, whose columns have
--- built-in types, and that run no other role's code.
+-- another role, the caller scans only tables that the owner of the model may read in full, whose
+-- columns have built-in types, and that run no other role's code.
 --
 -- named: true if the caller passed the relation. Another role can then have chosen only the
 -- columns. A superuser scans tables of other roles only if it names them, even for its own model,

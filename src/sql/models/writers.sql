@@ -314,9 +314,9 @@ CREATE FUNCTION fastclust_owner.joined_identities(before stored_versions, after 
                WITH ORDINALITY c(own, old, i)
 $$;
 
--- Makes a version current, unless it was trained with "activate": false. Removes all versions
--- before the current one except the last `keep`. If keep is NULL, the caller is use_version: the
--- version always becomes current, and no version is removed.
+-- Makes a version current, unless it was trained with "activate": false. Then removes old versions:
+-- of the versions before the current one, only the last `keep` remain. If keep is NULL, the caller
+-- is use_version: the version always becomes current, and no version is removed.
 CREATE FUNCTION fastclust_internal.serve_version(model_id bigint, version integer, keep integer)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;

@@ -43,8 +43,8 @@ BEGIN
 END
 $$;
 
--- Returns the tree of the clusters of a version: the density splits for method density, Ward's tree
--- for other methods.
+-- Returns the steps of the tree of the clusters of a version: the density splits for method
+-- density, Ward's tree for other methods. Each step joins two nodes.
 CREATE FUNCTION fastclust_internal.version_joins(version stored_versions, OUT step integer,
         OUT "left" integer, OUT "right" integer, OUT height double precision,
         OUT weight double precision)

@@ -128,9 +128,9 @@ COMMENT ON FUNCTION fastclust.predict_name IS
     'Returns the name of the nearest cluster of a model, as profile shows it. NULL if predict '
     'returns NULL.';
 
--- Returns the features of the centroids of a version. Raises a WARNING and returns no rows if
--- version_cluster_rows returns no rows. The view reads the argument `model` from readable_models,
--- so that no profiles of versions of other models are computed.
+-- Returns the features of the centroids of a version, or raises a WARNING and returns no rows if
+-- version_cluster_rows does. The view model_centroids takes the argument `model` from
+-- readable_models, so that it computes no profiles of other models.
 CREATE FUNCTION fastclust_internal.version_centroid_rows(model text, version stored_versions,
         OUT cluster integer, OUT feature text, OUT value double precision) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100

@@ -244,8 +244,9 @@ BEGIN
 END
 $$;
 
--- Reports that NULLs in the columns of a model cannot be compared: because of the source of the
--- new rows or, if `source` is NULL, because the version was made from a live sketch.
+-- Raises a NOTICE if NULLs in the columns of a model cannot be compared. The reason is `source`,
+-- the source of the new rows. If `source` is NULL, the reason is that the version was made from a
+-- sketch.
 CREATE FUNCTION fastclust_internal.report_uncounted_nulls(version stored_versions, source text)
     RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$

@@ -8,8 +8,8 @@ CREATE FUNCTION fastclust_internal.cluster_joins(op fastop, OUT step integer, OU
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_cluster_joins' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 100000;
--- Joins clusters that have the same number in `numbers`. The centroid of the result is their
--- weighted mean.
+-- Joins the clusters that have the same number in `numbers`. The centroid of a joined cluster is
+-- the weighted mean of its clusters.
 CREATE FUNCTION fastclust_internal.joined_clusters(op fastop, numbers integer[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_joined_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 10000;

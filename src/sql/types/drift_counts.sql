@@ -72,8 +72,8 @@ CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_co
 -- If nothing is significant and `drifted` is true, lists the columns with the smallest p-values.
 --     dimension, other  the column, from 1; the other column of a pair, or NULL
 --     shift, spread     shift of the mean and ratio of the standard deviations, from the sketches
---     before, after     shares of NULLs if they changed, else NULL; dimension is then the last one of
---                       the column that has the NULLs
+--     before, after     shares of NULLs if they changed, else NULL; dimension is then the last
+--                       dimension of the column that has the NULLs
 CREATE FUNCTION fastclust_internal.moved_columns(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch, threshold double precision,
         max_count integer, drifted boolean, encoder encoder DEFAULT NULL, OUT dimension integer,

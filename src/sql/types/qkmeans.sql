@@ -1,5 +1,5 @@
 
--- QK-means: centroids learned as a product of sparse factors
+-- QuicK-means: centroids learned as a product of sparse factors
 
 CREATE FUNCTION fastclust.qkmeans_log(relation regclass, features name, k integer,
         options jsonb DEFAULT '{}', OUT iteration integer, OUT objective double precision,

@@ -324,8 +324,8 @@ plan_expressions(live_sketch *live, Relation table)
 }
 
 /*
- * Adds the attribute numbers that were recorded when the leaf was counted to
- * live->columns. Renaming a column does not change its number.
+ * Adds to live->columns the attribute numbers that were recorded when the leaf
+ * was counted. Renaming a column does not change its number.
  */
 static void
 read_numbers(live_sketch *live, const ArrayType *numbers)

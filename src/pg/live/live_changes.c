@@ -26,7 +26,7 @@
 
 /*
  * Inverse of the share of fastclust.memory_budget that changes in memory may
- * take. With a larger value, they are written in smaller pieces. A guess.
+ * take. With a larger value, changes are written in smaller pieces. A guess.
  */
 #define BUDGET_SHARE	4
 
@@ -85,7 +85,7 @@ struct live_changes
 	Size		bytes;			/* approximate memory of the changes */
 	Size		sketch_bytes;	/* size in bytes of a sketch with its drift
 								 * counts; maximum length of a list of rows */
-	const fc_prepared *prepared;	/* spec prepared for sketching; valid while
+	const fc_prepared *prepared;	/* prepared spec; valid while
 									 * prepared_generation equals `generation` */
 	uint64		generation;
 	vector_reader reader;
@@ -278,9 +278,8 @@ keep_row(live_changes *changes, row_side *side, const vector *v)
 
 /*
  * Returns true if the row can be appended to the list of a side. Returns false
- * if the side is a sketch, if the values in its list are floats and the row
- * has doubles, or vice versa, or if the list would take more bytes than a
- * sketch.
+ * if the side is a sketch, if the list would take more bytes than a sketch, or
+ * if either the list or the row, but not both, has values of type float.
  */
 static bool
 row_is_kept(const live_changes *changes, const row_side *side, const vector *v)

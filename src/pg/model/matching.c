@@ -76,12 +76,12 @@ rows_by_distance(const fc_operator_header *old_header,
 #define MIN_SHARED	0.2
 
 /*
- * A pair is parted if the new cluster shares nearly as many rows with another
- * old cluster, which no cluster continues: more than this fraction of the rows
- * that the pair shares. The sample would otherwise decide by chance which of
- * the two is continued, and the next version could split off the other. With a
- * smaller fraction, a cluster joined from two keeps the name of the larger one
- * more rarely. A guess.
+ * Fraction of the rows that a pair shares. A pair is parted if the new cluster
+ * shares more rows than this fraction with another old cluster, which no
+ * cluster continues. The sample would otherwise decide by chance which of the
+ * two old clusters is continued, and the next version could split off the
+ * other. With a smaller fraction, a cluster joined from two keeps the name of
+ * the larger one more rarely. A guess.
  */
 #define RIVAL_SHARE	0.8
 

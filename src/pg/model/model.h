@@ -50,8 +50,8 @@ typedef struct served_model
 
 	/*
 	 * quantiles of the relative distances of the training rows or, for a model
-	 * of regions, of their outlier scores. Element i is for the probability
-	 *     1 - (1 - i / (quantile_count - 1))^2
+	 * of regions, of their outlier scores. With q = i / (quantile_count - 1),
+	 * element i is for the probability 1 - (1 - q)^2.
 	 */
 	double	   *quantiles;
 	int			quantile_count;
@@ -158,8 +158,8 @@ extern bool model_validity_holds(const model_validity *valid);
 extern model_call_state *model_call_state_of(FunctionCallInfo fcinfo);
 
 /*
- * Returns the model that argument 0 names, in version call->version, for a
- * group. If the group is NULL, no group is requested.
+ * Returns the model that argument 0 names, in version call->version, for the
+ * given group. If the group is NULL, returns the model read without a group.
  */
 extern const served_model *served_model_of(FunctionCallInfo fcinfo,
 										   model_call_state *call, const text *group);

@@ -88,7 +88,7 @@ enum
 	COLUMN_MEANS
 };
 
-/* Query for a worker of Citus, where the tables are empty. */
+/* Query for a worker of Citus, where the tables of models are empty. */
 static model_query shared_query = {
 	"SELECT v.group_by::pg_catalog.text, 1, " GROUP_COLUMNS
 	" FROM fastclust_internal.shared_model($1, $2) v"

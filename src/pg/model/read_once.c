@@ -71,7 +71,7 @@ typedef struct argument_type
 
 	/*
 	 * function that converts the argument to the text of the group that it
-	 * names, of the model in argument 0; NULL if the argument is passed
+	 * names, in the model of argument 0; NULL if the argument is passed
 	 * unchanged
 	 */
 	FmgrInfo   *group_of;

@@ -60,8 +60,8 @@ typedef struct read_condition
 	const char *given;			/* the condition as it was given */
 	const char *query;			/* SELECT_WORD followed by the condition */
 	Relation	relation;
-	List	   *columns;		/* attribute numbers of the columns that it
-								 * reads, without duplicates */
+	List	   *columns;		/* attribute numbers of the columns that the
+								 * condition reads, without duplicates */
 	bool		in_server;		/* true while the server's parser runs: an
 								 * error then comes from the parser, not from
 								 * the checks here */

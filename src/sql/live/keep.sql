@@ -237,7 +237,7 @@ END
 $$;
 
 -- Raises an error if counting would run code that the caller did not choose, because another role
--- owns the table: see check_stored_scan.
+-- owns the table (check_stored_scan), or if row-level security hides rows from the caller.
 CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches, relation regclass)
     RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$

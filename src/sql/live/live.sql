@@ -243,9 +243,9 @@ $$;
 
 -- Groups are stored as texts, but equal values of some types have several texts.
 --
--- least_groups returns an array with, for each given text, the first text of an equal value. The
--- given texts must be in the order of bytes. It returns NULL if equal values of the column have one
--- text.
+-- least_groups returns an array that has, for each given text, the first text of equal value. The
+-- given texts must be in the order of bytes. The result is NULL if equal values of the column
+-- always have the same text.
 --
 -- named_group returns the text of the group that `given` names: the one among `texts` whose value
 -- equals the value of `given`, or `given` itself if there is none.

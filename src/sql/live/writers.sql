@@ -72,7 +72,7 @@ END
 $$;
 
 -- Stores a new live sketch without rows, and returns it. If live.id is the id of a live sketch that
--- live_of_rows found, assigns this live sketch to the model instead.
+-- live_of_rows found, assigns the found live sketch to the model live.model_id instead.
 --
 -- Does not wait for a session that is creating a live sketch of the same name. If the name is
 -- taken, a live sketch of a model gets a unique name; any other live sketch is an error.

@@ -120,8 +120,8 @@ CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[
                        LIMIT 1) END
 $$;
 
--- Describes the owner of a relation if it is another role than `before`, whom the caller does not
--- trust. Returns NULL if the owner is the same or trusted. The relation must be locked
+-- Returns a text that describes the owner of a relation if this is not the role `before`. Returns
+-- NULL if the owner is the same, or if the caller trusts the owner. The relation must be locked
 -- (locked_relation): otherwise the name could belong to another relation when it is read.
 CREATE FUNCTION fastclust_internal.owner_problem(relation regclass, before role_name)
     RETURNS text

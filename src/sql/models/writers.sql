@@ -19,8 +19,8 @@ CREATE FUNCTION fastclust_internal.is_reader(caller oid, stored stored_models) R
            OR EXISTS (SELECT FROM unnest(stored.reader_ids) r WHERE is_member(caller, r))
 $$;
 
--- Raises an error on a standby and in a read-only transaction. The error that the first write would
--- raise has no hint.
+-- Raises an error on a standby and in a read-only transaction. Without this check, the first write
+-- would raise an error that has no hint.
 CREATE FUNCTION fastclust_internal.reject_read_only(
         what text DEFAULT 'models cannot be trained or changed')
     RETURNS void

@@ -87,8 +87,8 @@ BEGIN
 END
 $$;
 
--- Returns the columns of a result of drift with the new values of each category "other" that became
--- more frequent.
+-- Adds new values to the result column `columns` of drift, for each category "other" that became
+-- more frequent, and returns the result.
 CREATE FUNCTION fastclust_internal.with_new_values(version stored_versions, relation regclass,
         columns jsonb, by name, value text)
     RETURNS jsonb
@@ -103,9 +103,10 @@ CREATE FUNCTION fastclust_internal.with_new_values(version stored_versions, rela
                 WHERE (c.entry ->> 'shift')::double precision > 0 AND v IS NOT NULL) added ON true
 $$;
 
--- Returns an object for the result column `columns` of drift that shows two values of a table
--- column, before and after. The values are the shares of NULLs (name "age is NULL", kind category)
--- or the means of a cyclic column (kind as in encoder_features).
+-- Returns an object for the result column `columns` of drift that shows a value of a table column
+-- in the training rows (before) and in the new rows (after). The value is the share of NULLs, with
+-- name "age is NULL" and kind category, or the mean of a cyclic column, with the kind of
+-- encoder_features.
 CREATE FUNCTION fastclust_internal.change_entry(name text, kind text, before double precision,
         after double precision, p numeric)
     RETURNS jsonb

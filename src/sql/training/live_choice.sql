@@ -3,7 +3,8 @@
 -- reading rows
 
 -- Returns the cost of each number of clusters that is tried, and marks the elbow. The clusters are
--- decoded from a live sketch. stability is NULL, because a sketch cannot be split in halves.
+-- decoded from a live sketch. stability is NULL, because a sketch cannot be split into two sets of
+-- rows.
 CREATE FUNCTION fastclust_internal.choose_k_live(relation regclass, features name[],
         vector boolean, max_k integer, options jsonb, OUT k integer, OUT cost double precision,
         OUT gain double precision, OUT stability double precision, OUT verdict text)

@@ -54,8 +54,8 @@ CREATE FUNCTION fastclust_internal.counts_nulls(counts drift_counts) RETURNS boo
 -- Returns the number of units of the rows (option unit), or NULL if rows were not counted in units.
 CREATE FUNCTION fastclust_internal.unit_count(counts drift_counts) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_unit_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- Returns the number, from 0, of the partition of rows in which a row is counted. It is chosen by a
--- hash of the row's unit, or by the row's key if the unit is NULL.
+-- Returns the number, from 0, of the partition of rows in which a row is counted. The partition is
+-- chosen by a hash of the row's unit, or by the row's key if the unit is NULL.
 CREATE FUNCTION fastclust_internal.unit_part(unit "any", key bigint) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_unit_part' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 

@@ -14,7 +14,7 @@ CREATE FUNCTION fastclust_internal.step_combine(internal, internal) RETURNS inte
 CREATE FUNCTION fastclust_internal.lloyd_final(aggregate_state) RETURNS lloyd_step
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 -- Returns the score of the rows in a state: the SSE, the simplified silhouette or the
--- Davies-Bouldin index. The state records which one.
+-- Davies-Bouldin index. The state records which of these scores it is for.
 CREATE FUNCTION fastclust_internal.score_final(aggregate_state) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_score_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.lloyd_final(internal) RETURNS lloyd_step

@@ -1,5 +1,6 @@
 
--- Data types: flat, versioned, canonical bytes, whose text form is hexadecimal
+-- Data types: a value is flat bytes with a version number, equal values have equal bytes, and the
+-- text form is hexadecimal
 
 -- value_bytes holds the bytes of a value. Values of all types of this extension are cast to
 -- value_bytes to compare, sort and hash them. bytea cannot be used, because it has another
@@ -13,9 +14,10 @@ CREATE TYPE fastclust_internal.value_bytes (
     INPUT = value_bytes_in, OUTPUT = value_bytes_out, ALIGNMENT = double, STORAGE = external);
 COMMENT ON TYPE value_bytes IS 'internal: bytes of a value of any type of this extension';
 
--- Creates the types, and the functions that read and write their text and binary forms. Most types
--- have the bytes of a bytea. The two types that have another form in memory have output and send
--- functions of their own.
+-- Creates the types, and the functions that read and write their text and binary forms. Values of
+-- most types have the same bytes in memory and in the binary form. The two types whose values may
+-- have another form in memory, sketch and drift_counts, have output and send functions of their
+-- own.
 DO $$
 DECLARE
     made record;

@@ -216,7 +216,7 @@ write_lost(const live_sketch *live)
 /*
  * Writes the changes that the current subtransaction has collected. Each
  * subtransaction has changes of its own, so that ROLLBACK TO a savepoint
- * discards only what changed since the savepoint.
+ * discards only the changes since the savepoint.
  *
  * A busy entry remains in the list: one of its expressions is being evaluated,
  * and has itself changed tables with live sketches.

@@ -2,9 +2,10 @@
  * row_condition.c - the option "where", a condition on the rows of a relation
  *
  * A condition is stored with a model and runs later with the rights of every
- * role that scans the table for the model. It may therefore use only what no
- * role can misuse: columns of the relation, constants, and immutable functions
- * and operators of pg_catalog. A condition is checked in three steps:
+ * role that scans the table for the model. It may therefore use only elements
+ * that no role can misuse: columns of the relation, constants, and immutable
+ * functions and operators of pg_catalog. A condition is checked in three
+ * steps:
  *     grammar      the text is one expression, has only the kinds of nodes
  *                  listed below, and names no schema but pg_catalog
  *     analysis     the server's parser resolves types and functions. It may

@@ -39,10 +39,10 @@ COMMENT ON FUNCTION fastclust.index_centroids IS
 
 -- ---- index_health ----
 
--- Returns what index_health compares: the sketch of the rows from which the index was built, and
--- the sketch of the present rows. Also returns the drift counts of both sets of rows if the model
--- has them. null_moments are the moments of the null distribution of the difference between the
--- sketches, from the model or from a sample of the present rows.
+-- Returns the values that index_health compares: the sketch of the rows from which the index was
+-- built, and the sketch of the present rows. Also returns the drift counts of both sets of rows if
+-- the model has them. null_moments are the moments of the null distribution of the difference
+-- between the sketches, from the model or from a sample of the present rows.
 CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, "column" name,
         version stored_versions, INOUT at_build sketch, INOUT present sketch,
         OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts,

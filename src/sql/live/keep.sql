@@ -281,8 +281,8 @@ BEGIN
 END
 $$;
 
--- Counts all rows and returns their number. Before that, makes new triggers if with_triggers is
--- true.
+-- Counts all rows of the leaves of a live sketch and returns their number. If with_triggers is
+-- true, makes new triggers before that.
 CREATE FUNCTION fastclust_internal.count_live(live kept_sketches, with_triggers boolean)
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$

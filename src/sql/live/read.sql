@@ -259,8 +259,8 @@ BEGIN
 END
 $$;
 
--- Raises an error for a group or a bucket that the live sketch cannot have. The caller would
--- otherwise return NULL, as for a group without rows.
+-- Raises an error for a group or a bucket that the live sketch cannot have. Without this check, it
+-- would look like a group or a bucket that has no rows.
 CREATE FUNCTION fastclust_internal.check_live_group(live kept_sketches, group_value text,
         bucket timestamptz)
     RETURNS void

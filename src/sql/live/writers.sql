@@ -75,7 +75,7 @@ $$;
 -- live_of_rows found, assigns the found live sketch to the model live.model_id instead.
 --
 -- Does not wait for a session that is creating a live sketch of the same name. If the name is
--- taken, a live sketch of a model gets a unique name; any other live sketch is an error.
+-- taken, a live sketch of a model gets a unique name. For any other live sketch, raises an error.
 CREATE FUNCTION fastclust_internal.claim_live(live kept_sketches) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.claim_live(live kept_sketches, caller oid) RETURNS kept_sketches

@@ -1,12 +1,13 @@
 /*
- * test_principal.c - principal axes of few wide rows, and transforms of rows
- * of mostly zeros
+ * test_principal.c - principal axes and coordinates of few wide rows, and
+ * transforms of rows of mostly zeros
  */
 #include <math.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "numerics/principal.h"
+#include "numerics/span.h"
 #include "sketch/isa.h"
 #include "unit.h"
 
@@ -105,12 +106,49 @@ test_transform(size_t p, size_t step)
 	}
 }
 
+/*
+ * Few sparse rows, among them equal and empty ones, have the same distances in
+ * the space that they span. Dense rows and many rows are refused.
+ */
+static void
+test_span(void)
+{
+	float	   *x = unit_alloc(ROWS * D, sizeof(float));
+	const float *y;
+	fc_arena	arena = unit_arena();
+	fc_rng		rng = fc_rng_start(7, 0);
+
+	for (size_t i = 0; i < ROWS - 2; i++)
+		for (size_t e = 0; e < 20; e++)
+			x[i * D + (size_t) (fc_rng_uniform(&rng) * D)] = (float) fc_rng_uniform(&rng) - 0.3f;
+	memcpy(x + (ROWS - 1) * D, x + 3 * D, D * sizeof(float));
+	y = fc_span_coordinates(x, ROWS, D, &arena);
+	CHECK(y != NULL, "sparse rows are refused");
+	for (size_t i = 0; y != NULL && i < ROWS; i++)
+		for (size_t j = 0; j < i; j++)
+		{
+			double		expected = 0;
+			double		found = 0;
+
+			for (size_t c = 0; c < D; c++)
+				expected += pow((double) x[i * D + c] - (double) x[j * D + c], 2);
+			for (size_t c = 0; c < ROWS; c++)
+				found += pow((double) y[i * ROWS + c] - (double) y[j * ROWS + c], 2);
+			CHECK(fabs(found - expected) <= 1e-6, "rows %zu and %zu: %g instead of %g", i, j, found, expected);
+		}
+	for (size_t i = 0; i < ROWS * D; i++)
+		x[i] = 1.0f;
+	CHECK(fc_span_coordinates(x, ROWS, D, &arena) == NULL, "dense rows are taken");
+	CHECK(fc_span_coordinates(x, D, ROWS, &arena) == NULL, "many rows are taken");
+}
+
 int
 main(void)
 {
 	test_axes(1);
 	test_axes(10);
 	test_axes(50);
+	test_span();
 	for (size_t p = FC_MIN_PADDED; p <= 65536; p *= 2)
 	{
 		test_transform(p, 1);

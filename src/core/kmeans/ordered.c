@@ -15,6 +15,7 @@
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 #include "numerics/selection.h"
+#include "numerics/span.h"
 
 /*
  * Minimum exponent of the greatest magnitude, so that the scale stays finite
@@ -444,9 +445,44 @@ place_sphere(const double *origin, double scale, size_t d, double *center,
 	options->sphere = sphere;
 }
 
+static void search(const fc_rows *rows, size_t k, const double *initial,
+				   const fc_kmeans_options *options, fc_arena *arena,
+				   fc_kmeans_result *result);
+
 /*
- * Searches wide rows without initial centroids on their leading axes, other
- * rows directly.
+ * Searches the coordinates of few sparse rows in the space that they span, and
+ * refines the clusters in all dimensions. Returns false if the rows are not
+ * such ones.
+ */
+static bool
+search_in_span(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
+			   fc_arena *arena, fc_kmeans_result *result)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	fc_rows		spanned = {.weight = rows->weight,.n = rows->n,.d = rows->n};
+	fc_kmeans_options refine = *options;
+	double	   *start;
+	fc_kmeans_result found = {.weights = result->weights};
+
+	if (options->sphere != NULL && options->sphere->center != NULL)
+		return false;
+	spanned.x = fc_span_coordinates(rows->x, rows->n, rows->d, arena);
+	if (spanned.x == NULL)
+		return false;
+	start = FC_TAKE(arena, k * rows->d, double);
+	found.centroids = FC_TAKE(arena, k * rows->n, double);
+	found.labels = FC_TAKE(arena, rows->n, int32_t);
+	search(&spanned, k, NULL, options, arena, &found);
+	means_of_labels(rows, found.labels, k, result->weights, start);
+	refine.n_init = refine.rounds = 0;
+	fc_kmeans(rows, k, start, &refine, arena, result);
+	fc_arena_release(arena, mark);
+	return true;
+}
+
+/*
+ * Searches sparse rows without initial centroids in the space that they span,
+ * wide rows on their leading axes, other rows directly.
  */
 static void
 search(const fc_rows *rows, size_t k, const double *initial,
@@ -454,7 +490,10 @@ search(const fc_rows *rows, size_t k, const double *initial,
 	   fc_kmeans_result *result)
 {
 	if (initial == NULL && fc_axes_for(rows->d, 2 * k) < rows->d)
-		fc_kmeans_on_axes(rows, k, options, arena, result);
+	{
+		if (!search_in_span(rows, k, options, arena, result))
+			fc_kmeans_on_axes(rows, k, options, arena, result);
+	}
 	else
 		fc_kmeans(rows, k, initial, options, arena, result);
 }

@@ -3,6 +3,7 @@
  * without bias (1 % over 200 seeds) and do not depend on the order of the
  * rows; figures of the fit of weighted rows are exact to 1e-12
  */
+#include "base/rng.h"
 #include "operator/coreset.h"
 #include "operator/fit.h"
 #include "unit.h"
@@ -360,6 +361,57 @@ test_sparse_rows(void)
 	}
 }
 
+/* A sparse row has the rank and the bytes of the same dense row, and needs as many elements. */
+static void
+test_sparse_takes(void)
+{
+	enum
+	{
+		WIDE = 400,
+		COUNT = 40
+	};
+	double		middle[WIDE];
+	size_t		elements = 8;
+	fc_coreset *states[2];
+	fc_rng		rng = fc_rng_start(7, 0);
+
+	for (size_t i = 0; i < WIDE; i++)
+		middle[i] = fc_rng_uniform(&rng);
+	for (int which = 0; which < 2; which++)
+	{
+		fc_coreset *empty = unit_uncleared(fc_coreset_bytes(WIDE, 0, COUNT));
+
+		states[which] = memset(unit_uncleared(fc_coreset_bytes(WIDE, elements, COUNT)), 0, fc_coreset_bytes(WIDE, elements, COUNT));
+		fc_coreset_init(WIDE, COUNT / 2, COUNT, 1, middle, 3.0, INFINITY, FC_EUCLIDEAN, false, empty);
+		fc_coreset_move(empty, elements, COUNT, states[which]);
+	}
+	for (size_t i = 0; i < COUNT; i++)
+	{
+		double		x[WIDE] = {0};
+		double		values[6];
+		uint32_t	indices[6];
+		fc_sparse_row row = {indices, values, i % 7};
+		uint64_t	hash = (uint64_t) (fc_rng_uniform(&rng) * 1e18);
+		double		rank;
+		double		sparse_rank;
+
+		for (size_t e = 0; e < row.count; e++)
+		{
+			indices[e] = (uint32_t) (e * 60 + i);
+			values[e] = x[indices[e]] = 1.0 + 9.0 * fc_rng_uniform(&rng);
+		}
+		CHECK(fc_coreset_sparse_elements(states[0], &row) == fc_coreset_elements(states[0], x), "elements of row %zu", i);
+		fc_coreset_ranks(states[0], &hash, x, 1, &rank);
+		sparse_rank = fc_coreset_sparse_rank(states[0], hash, &row, fc_coreset_center_square(states[0]));
+		CHECK(fabs(sparse_rank - rank) <= 1e-12 * rank, "rank %g instead of %g", sparse_rank, rank);
+		if (!fc_coreset_takes(states[0], rank))
+			continue;
+		fc_coreset_take(states[0], rank, x);
+		fc_coreset_take_sparse(states[1], rank, &row);
+	}
+	CHECK(memcmp(states[0], states[1], fc_coreset_bytes(WIDE, elements, COUNT)) == 0, "a sparse row is stored differently");
+}
+
 /* Damaged bytes of a state are refused. */
 static void
 test_bytes(void)
@@ -521,6 +573,7 @@ main(void)
 	test_order();
 	test_few_rows();
 	test_sparse_rows();
+	test_sparse_takes();
 	test_bytes();
 	test_fit();
 	test_columns();

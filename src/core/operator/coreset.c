@@ -154,6 +154,26 @@ write_row(fc_coreset *state, size_t slot, const double *x)
 		}
 }
 
+/* Stores a sparse row in a slot. */
+static void
+write_sparse_row(fc_coreset *state, size_t slot, const fc_sparse_row *row)
+{
+	double	   *value = row_of(state, slot);
+	uint32_t   *index = (uint32_t *) (value + state->elements);
+	size_t		e = 0;
+
+	memset(value, 0, row_doubles(state->dim, state->elements) * sizeof(double));
+	for (size_t p = 0; p < row->count; p++)
+		if (state->elements == 0)
+			value[row->indices[p]] = row->values[p];
+		else if (is_element(row->values[p]))
+		{
+			FC_ASSERT(e < state->elements);
+			index[e] = row->indices[p];
+			value[e++] = row->values[p];
+		}
+}
+
 void
 fc_coreset_init(size_t dim, size_t size, size_t capacity, uint64_t seed,
 				const double *center, double variance, double limit,
@@ -307,6 +327,30 @@ fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes,
 	}
 }
 
+double
+fc_coreset_center_square(const fc_coreset *state)
+{
+	const double *center = center_in(state);
+	double		square = 0.0;
+
+	for (size_t i = 0; i < state->dim; i++)
+		square += center[i] * center[i];
+	return square;
+}
+
+double
+fc_coreset_sparse_rank(const fc_coreset *state, uint64_t hash, const fc_sparse_row *row,
+					   double center_square)
+{
+	const double *center = center_in(state);
+	const double scale = scale_of(state->variance);
+	double		square = center_square;
+
+	for (size_t p = 0; p < row->count; p++)
+		square += row->values[p] * (row->values[p] - 2.0 * center[row->indices[p]]);
+	return uniform(hash) / (scale > 0.0 ? 0.5 + fmax(square, 0.0) * scale : 1.0);
+}
+
 bool
 fc_coreset_takes(const fc_coreset *state, double rank)
 {
@@ -321,20 +365,41 @@ fc_coreset_is_full(const fc_coreset *state)
 	return state->used <= state->size && state->used == state->capacity;
 }
 
-size_t
-fc_coreset_elements(const fc_coreset *state, const double *x)
+/* Returns the elements with which a state can store a row of `count` elements. */
+static size_t
+elements_for(const fc_coreset *state, size_t count)
 {
-	size_t		count = 0;
 	size_t		most = state->dim >= MIN_SPARSE_VALUES ? state->dim / MAX_SPARSE_SHARE : 0;
 
-	if (most == 0 || (state->elements == 0 && state->used > 0))
-		return 0;
-	for (size_t i = 0; i < state->dim; i++)
-		count += is_element(x[i]);
 	if (count > state->elements)
 		count = larger(count, 2 * (size_t) state->elements);
 	count = larger(count + count % 2, larger(state->elements, 2));
 	return count <= most ? count : 0;
+}
+
+/* Returns true if a state can only store rows of dim values. */
+static inline bool
+is_dense(const fc_coreset *state)
+{
+	return state->dim < MIN_SPARSE_VALUES || (state->elements == 0 && state->used > 0);
+}
+
+size_t
+fc_coreset_elements(const fc_coreset *state, const double *x)
+{
+	size_t		count = 0;
+
+	if (is_dense(state))
+		return 0;
+	for (size_t i = 0; i < state->dim; i++)
+		count += is_element(x[i]);
+	return elements_for(state, count);
+}
+
+size_t
+fc_coreset_sparse_elements(const fc_coreset *state, const fc_sparse_row *row)
+{
+	return is_dense(state) ? 0 : elements_for(state, row->count);
 }
 
 /* Copies the rows to a state with another value of `elements`. */
@@ -425,19 +490,42 @@ sift_down(fc_coreset *state, uint32_t slot)
 	heap[at] = slot;
 }
 
-void
-fc_coreset_take(fc_coreset *state, double rank, const double *x)
+/* Returns the slot for a row of this rank, which place_slot puts in the heap. */
+static uint32_t
+slot_for(fc_coreset *state, double rank)
 {
-	bool		whole = state->used > state->size;
-	uint32_t	slot = whole ? heap_of(state)[0] : state->used++;
+	uint32_t	slot = state->used > state->size ? heap_of(state)[0] : state->used;
 
 	FC_ASSERT(slot < state->capacity);
 	ranks_of(state)[slot] = rank;
-	write_row(state, slot, x);
-	if (whole)
+	return slot;
+}
+
+static void
+place_slot(fc_coreset *state, uint32_t slot)
+{
+	if (state->used > state->size)
 		sift_down(state, slot);
 	else
-		sift_up(state, slot, slot);
+		sift_up(state, state->used++, slot);
+}
+
+void
+fc_coreset_take(fc_coreset *state, double rank, const double *x)
+{
+	uint32_t	slot = slot_for(state, rank);
+
+	write_row(state, slot, x);
+	place_slot(state, slot);
+}
+
+void
+fc_coreset_take_sparse(fc_coreset *state, double rank, const fc_sparse_row *row)
+{
+	uint32_t	slot = slot_for(state, rank);
+
+	write_sparse_row(state, slot, row);
+	place_slot(state, slot);
 }
 
 bool

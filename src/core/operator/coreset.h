@@ -115,6 +115,15 @@ void		fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes,
 							 const double *x, size_t n, double *ranks);
 
 /*
+ * Returns the rank of a sparse row of weight 1 without missing values, which
+ * differs from that of fc_coreset_ranks by rounding. center_square: the value
+ * of fc_coreset_center_square, which is computed once for many rows.
+ */
+double		fc_coreset_center_square(const fc_coreset *state);
+double		fc_coreset_sparse_rank(const fc_coreset *state, uint64_t hash,
+								   const fc_sparse_row *row, double center_square);
+
+/*
  * fc_coreset_takes returns true if a row of this rank would be taken, and
  * fc_coreset_is_full if the state has no space for it. fc_coreset_elements
  * returns the value that `elements` must have to store row x: 0 if rows must
@@ -133,6 +142,13 @@ void		fc_coreset_move(const fc_coreset *from, size_t elements, size_t capacity,
  * greatest rank of a full sample.
  */
 void		fc_coreset_take(fc_coreset *state, double rank, const double *x);
+
+/*
+ * The same functions for a sparse row with ascending indices. The state's rows
+ * have no weights.
+ */
+size_t		fc_coreset_sparse_elements(const fc_coreset *state, const fc_sparse_row *row);
+void		fc_coreset_take_sparse(fc_coreset *state, double rank, const fc_sparse_row *row);
 
 /*
  * Returns true if two states can be merged: equal metric, dim, size, seed,

@@ -180,8 +180,11 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 		state->counts = new_drift_counts(plan->drift_spec,
 										 plan->encoder != NULL ? FC_DRIFT_NULLS : 0);
 	if (plan->sample.size > 0)
+	{
 		state->sample = new_coreset(fcinfo, &plan->sample, plan->d,
 									plan->metric, pending);
+		state->center_square = fc_coreset_center_square(state->sample);
+	}
 	if (plan->map != NULL)
 		reserve_scratch(call, fc_kernel_map_scratch(plan->map));
 
@@ -360,12 +363,14 @@ add_share(scan_state *state, const uint64 *hashes, const double *x,
 	}
 }
 
-/* Enlarges the sample if it is full, or if its layout cannot store the row. */
+/*
+ * Enlarges the sample if it is full, or if its layout cannot store a row with
+ * `elements` elements.
+ */
 static void
-make_capacity_in_sample(FunctionCallInfo fcinfo, scan_state *state, const double *row)
+make_capacity_in_sample(FunctionCallInfo fcinfo, scan_state *state, Size elements)
 {
 	fc_coreset *old = state->sample;
-	Size		elements = fc_coreset_elements(old, row);
 	Size		capacity = old->capacity;
 
 	if (fc_coreset_is_full(old))
@@ -405,12 +410,27 @@ add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes,
 			row = memcpy(weighted, row, d * sizeof(double));
 			weighted[d] = weights[r];
 		}
-		make_capacity_in_sample(fcinfo, state, row);
+		make_capacity_in_sample(fcinfo, state, fc_coreset_elements(state->sample, row));
 		fc_coreset_take(state->sample, ranks[r], row);
 	}
 	if (weights != NULL)
 		pfree(weighted);
 	state->sample->count += (int64) n;
+}
+
+/* Offers the sparse row of the call state, which has weight 1, to the sample. */
+static void
+add_sparse_to_sample(FunctionCallInfo fcinfo, scan_state *state, uint64 hash)
+{
+	const fc_sparse_row *row = &state->call->sparse.row;
+	double		rank = fc_coreset_sparse_rank(state->sample, hash, row, state->center_square);
+
+	if (fc_coreset_takes(state->sample, rank))
+	{
+		make_capacity_in_sample(fcinfo, state, fc_coreset_sparse_elements(state->sample, row));
+		fc_coreset_take_sparse(state->sample, rank, row);
+	}
+	state->sample->count++;
 }
 
 /*
@@ -681,7 +701,9 @@ add_sparse_row(FunctionCallInfo fcinfo, scan_call_state *call, scan_state *state
 		start_sums(fcinfo, state);
 	fc_coreset_hash(plan->sample.seed, x, 1, plan->d, &hash);
 	add_share(state, &hash, x, x, weights, 1, &call->sparse.row);
-	if (state->sample != NULL)
+	if (state->sample != NULL && weights == NULL)
+		add_sparse_to_sample(fcinfo, state, hash);
+	else if (state->sample != NULL)
 		add_to_sample(fcinfo, state, &hash, x, weights, 1);
 	for (int i = 0; i < SCAN_STEPS && state->step[i] != NULL; i++)
 		add_sparse_step(state, i, x, weight);

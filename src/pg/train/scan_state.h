@@ -143,6 +143,8 @@ typedef struct scan_state
 	fc_columns *columns[SCAN_STEPS];	/* centroids stored by column, for
 										 * sparse rows; NULL until they are
 										 * made */
+	double		center_square;	/* square of the sample's center, for sparse
+								 * rows */
 	struct scan_call_state *call;
 	scan_plan  *plan;
 	scan_rows  *rows;			/* latest block of buffered rows */

@@ -900,6 +900,40 @@ test_piles(void)
 	}
 }
 
+/* Rows that are measured later are the bytes of a codebook measured at once. */
+static void
+test_measured_later(double origin)
+{
+	enum
+	{
+		COUNT = 20,
+		WIDTH = 7
+	};
+	double		x[COUNT * WIDTH];
+	double		weights[COUNT];
+	fc_arena	arena = unit_arena();
+	size_t		bound = fc_codebook_size(COUNT, WIDTH);
+	fc_operator_header *headers[2];
+	fc_centroid_source source = {.k = COUNT,.d = WIDTH,.x = x};
+	size_t		size = 0;
+
+	for (size_t i = 0; i < COUNT * WIDTH; i++)
+		x[i] = origin + sin((double) i);
+	for (size_t j = 0; j < COUNT; j++)
+		weights[j] = 1.0 + (double) j;
+	for (int later = 0; later < 2; later++)
+	{
+		double		max;
+
+		headers[later] = (fc_operator_header *) FC_TAKE(&arena, bound, char);
+		size = (later ? fc_codebook_write_rows : fc_codebook_write) (FC_EUCLIDEAN, &source, weights, &arena, headers[later], &max);
+	}
+	CHECK(fc_codebook_is_measured(headers[0]) && !fc_codebook_is_measured(headers[1]), "origin %g: measured at the wrong time", origin);
+	CHECK(fc_operator_check_written(headers[1], size) == FC_OK, "origin %g: unmeasured rows are refused", origin);
+	fc_codebook_measure(&arena, headers[1]);
+	CHECK(memcmp(headers[0], headers[1], size) == 0, "origin %g: other bytes", origin);
+}
+
 int
 main(void)
 {
@@ -917,5 +951,7 @@ main(void)
 	test_shapes();
 	test_batches();
 	test_equal();
+	test_measured_later(0.0);
+	test_measured_later(1e6);
 	return unit_finish();
 }

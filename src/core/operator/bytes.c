@@ -235,7 +235,7 @@ put_regions(const fc_operator *op, char *at)
 }
 
 void
-fc_operator_write(const fc_operator *op, fc_operator_header *header)
+fc_operator_write_unmeasured(const fc_operator *op, fc_operator_header *header)
 {
 	size_t		size = fc_operator_size(op);
 	char	   *at;
@@ -261,7 +261,13 @@ fc_operator_write(const fc_operator *op, fc_operator_header *header)
 	if (header->flags & FC_OPERATOR_REGIONS)
 		put_regions(op, (char *) header + size -
 					regions_size(op->k, header->flags));
-	compute_digest(header, size, header->digest);
+}
+
+void
+fc_operator_write(const fc_operator *op, fc_operator_header *header)
+{
+	fc_operator_write_unmeasured(op, header);
+	compute_digest(header, fc_operator_size(op), header->digest);
 }
 
 /* Fills the fields of a view that the header determines. */

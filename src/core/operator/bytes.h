@@ -125,6 +125,12 @@ float	   *fc_operator_place(const fc_operator *op, fc_operator_header *header);
  */
 void		fc_operator_write(const fc_operator *op, fc_operator_header *header);
 
+/*
+ * Does the same without a digest, which is 0; fc_operator_measure need not have
+ * been called.
+ */
+void		fc_operator_write_unmeasured(const fc_operator *op, fc_operator_header *header);
+
 /* Makes op a view into valid bytes. */
 void		fc_operator_view(const fc_operator_header *header, fc_operator *op);
 

@@ -163,13 +163,16 @@ round_centroids(const fc_centroid_source *centroids, const double *offset,
 	return max;
 }
 
-size_t
-fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
-				  const double *weights, fc_arena *arena,
-				  fc_operator_header *header, double *max)
+/*
+ * Writes the centroids to the header, and the mean that is subtracted from them
+ * to the arena, and returns the operator, whose rounding is not measured.
+ */
+static fc_operator
+place_centroids(fc_metric metric, const fc_centroid_source *centroids,
+				const double *weights, fc_arena *arena, fc_operator_header *header,
+				double *max)
 {
 	double	   *mean = FC_TAKE(arena, centroids->d, double);
-	float	   *half_norms = FC_TAKE(arena, centroids->k, float);
 	bool		far = metric != FC_INNER_PRODUCT && find_mean(centroids, mean);
 	fc_operator op = codebook_view(centroids->k, centroids->d,
 								   far ? mean : NULL, weights, NULL);
@@ -180,10 +183,56 @@ fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
 	*max = centroids->elements != NULL && !far
 		? round_sparse_centroids(centroids, values)
 		: round_centroids(centroids, op.offset, values);
-	fc_operator_measure(&op, fc_take_scratch(arena, fc_operator_scratch(&op)),
-						half_norms);
-	fc_operator_write(&op, header);
+	return op;
+}
+
+/* Measures the rounding of a codebook, and writes it to the header. */
+static void
+write_measured(fc_operator *op, fc_arena *arena, fc_operator_header *header)
+{
+	fc_operator_measure(op, fc_take_scratch(arena, fc_operator_scratch(op)),
+						FC_TAKE(arena, op->k, float));
+	fc_operator_write(op, header);
+}
+
+size_t
+fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
+				  const double *weights, fc_arena *arena,
+				  fc_operator_header *header, double *max)
+{
+	fc_operator op = place_centroids(metric, centroids, weights, arena, header, max);
+
+	write_measured(&op, arena, header);
 	return fc_operator_size(&op);
+}
+
+size_t
+fc_codebook_write_rows(fc_metric metric, const fc_centroid_source *rows,
+					   const double *weights, fc_arena *arena,
+					   fc_operator_header *header, double *max)
+{
+	fc_operator op = place_centroids(metric, rows, weights, arena, header, max);
+	float	   *half_norms = FC_TAKE(arena, op.k, float);
+
+	memset(half_norms, 0, op.k * sizeof(float));
+	op.half_norms = half_norms;
+	fc_operator_write_unmeasured(&op, header);
+	return fc_operator_size(&op);
+}
+
+void
+fc_codebook_measure(fc_arena *arena, fc_operator_header *header)
+{
+	double	   *weights = FC_TAKE(arena, header->k, double);
+	double	   *offset = FC_TAKE(arena, header->d, double);
+	fc_operator op;
+
+	fc_operator_view(header, &op);
+	memcpy(weights, op.weights, op.k * sizeof(double));
+	op.weights = weights;
+	if (op.offset != NULL)
+		op.offset = memcpy(offset, op.offset, op.d * sizeof(double));
+	write_measured(&op, arena, header);
 }
 
 /* ---- exact centroids of a product ---- */

@@ -67,6 +67,23 @@ size_t		fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
 							  fc_operator_header *header, double *max);
 
 /*
+ * fc_codebook_write_rows does the same for rows that may never be used as an
+ * operator: their rounding is not measured, and their digest is 0.
+ * fc_codebook_measure completes these bytes in place: they are then equal to the
+ * result of fc_codebook_write.
+ */
+static inline bool
+fc_codebook_is_measured(const fc_operator_header *header)
+{
+	return header->digest[0] != 0 || header->digest[1] != 0;
+}
+
+size_t		fc_codebook_write_rows(fc_metric metric, const fc_centroid_source *rows,
+								   const double *weights, fc_arena *arena,
+								   fc_operator_header *header, double *max);
+void		fc_codebook_measure(fc_arena *arena, fc_operator_header *header);
+
+/*
  * Calls fc_operator_attach_exact with the centroids that `source`, an operator
  * of any kind, represents; arrays are in the arena.
  */

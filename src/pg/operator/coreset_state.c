@@ -261,7 +261,7 @@ rows_of_coreset(const fc_coreset *state, const double *fill, memory_account *mem
 	fc_coreset_sample(state, &arena, list.slots, weights);
 	if (rows_are_sparse(&list, n))
 		source.elements = listed_elements;
-	result = rows_of_operator(make_codebook_of((fc_metric) state->metric, &source, weights));
+	result = rows_of_operator(make_unmeasured((fc_metric) state->metric, &source, weights));
 	result->missing = source.elements == NULL ? missing_bits(&list, n, memory) : NULL;
 	result->counts = state->weighted ? counts_of_rows(&list, weights, n, memory) : NULL;
 	release_arena(&arena);

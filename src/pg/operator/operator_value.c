@@ -195,9 +195,11 @@ write_operator(const fc_operator *op, fc_operator_header **header)
 	return fc_operator_check_written(*header, size);
 }
 
-fc_codebook *
-make_codebook_of(fc_metric metric, const fc_centroid_source *centroids,
-				 const double *weights)
+/* Serializes centroids by fc_codebook_write or fc_codebook_write_rows. */
+static fc_codebook *
+write_codebook(fc_metric metric, const fc_centroid_source *centroids, const double *weights,
+			   size_t (*write) (fc_metric, const fc_centroid_source *, const double *,
+								fc_arena *, fc_operator_header *, double *))
 {
 	fc_arena	arena = make_arena("the operator");
 	Size		size = fc_codebook_size(centroids->k, centroids->d);
@@ -206,13 +208,42 @@ make_codebook_of(fc_metric metric, const fc_centroid_source *centroids,
 
 	check_budget(size, "the operator");
 	header = alloc_large(size);
-	size = fc_codebook_write(metric, centroids, weights, &arena, header, &max);
+	size = write(metric, centroids, weights, &arena, header, &max);
 	SET_VARSIZE(header, size);
 	check_centroid_size(max);
 	if (fc_operator_check_written(header, size) != FC_OK)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				errmsg("centroids are too large for single precision"),
 				errhint("Scale the data down."));
+	release_arena(&arena);
+	return header;
+}
+
+fc_codebook *
+make_codebook_of(fc_metric metric, const fc_centroid_source *centroids,
+				 const double *weights)
+{
+	return write_codebook(metric, centroids, weights, fc_codebook_write);
+}
+
+fc_codebook *
+make_unmeasured(fc_metric metric, const fc_centroid_source *rows, const double *weights)
+{
+	return write_codebook(metric, rows, weights, fc_codebook_write_rows);
+}
+
+fc_codebook *
+operator_of_rows(const fc_weighted_rows *rows)
+{
+	fc_codebook *header = (fc_codebook *) rows->storage;
+	Size		size = VARSIZE(header);
+	fc_arena	arena;
+
+	if (fc_codebook_is_measured(header))
+		return header;
+	arena = make_arena("the operator");
+	fc_codebook_measure(&arena, header);
+	SET_VARSIZE(header, size);
 	release_arena(&arena);
 	return header;
 }

@@ -124,6 +124,15 @@ extern fc_codebook *make_codebook_of(fc_metric metric, const fc_centroid_source 
 									 const double *weights);
 
 /*
+ * Returns a codebook of rows that may never be used as an operator
+ * (core/operator/codebook.h). operator_of_rows returns the operator from which
+ * rows were made, completed in place if it is such a codebook.
+ */
+extern fc_codebook *make_unmeasured(fc_metric metric, const fc_centroid_source *rows,
+									const double *weights);
+extern fc_codebook *operator_of_rows(const fc_weighted_rows *rows);
+
+/*
  * Returns the peak memory of make_codebook in bytes, including the result and
  * a copy of it in a tuple.
  */

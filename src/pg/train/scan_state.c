@@ -201,7 +201,7 @@ fastclust_scan_result(PG_FUNCTION_ARGS)
 	values[2] = PointerGetDatum(result.sketch);
 	values[3] = PointerGetDatum(result.counts);
 	values[4] = PointerGetDatum(result.sample != NULL
-								? centroids_of_rows(rows_of_coreset(result.sample, NULL, &memory))
+								? operator_of_rows(rows_of_coreset(result.sample, NULL, &memory))
 								: NULL);
 	for (int i = 2; i < 5; i++)
 		nulls[i] = DatumGetPointer(values[i]) == NULL;

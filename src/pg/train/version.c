@@ -290,8 +290,8 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 		sample = even_rows(sample, (uint64) version.options->seed);
 		filled = even_rows(filled, (uint64) version.options->seed);
 	}
-	values[0] = SPI_datumTransfer(PointerGetDatum(centroids_of_rows(sample)), false, -1);
-	values[1] = SPI_datumTransfer(PointerGetDatum(centroids_of_rows(filled)), false, -1);
+	values[0] = SPI_datumTransfer(PointerGetDatum(operator_of_rows(sample)), false, -1);
+	values[1] = SPI_datumTransfer(PointerGetDatum(operator_of_rows(filled)), false, -1);
 	SPI_finish();
 	return row_result(fcinfo, values, nulls);
 }
@@ -310,7 +310,7 @@ fastclust_rows_of_version(PG_FUNCTION_ARGS)
 
 	rows = rescaled_rows(rows, no_scaling, scaling_of_version(&version, rows->d));
 	rows = rows_with_map(field_value(&version, "map"), rows);
-	PG_RETURN_POINTER(centroids_of_rows(rows));
+	PG_RETURN_POINTER(operator_of_rows(rows));
 }
 
 /*

@@ -7,10 +7,12 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
+#include "pg/base/arguments.h"
 #include "pg/drift/drift_value.h"
 #include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
@@ -415,8 +417,15 @@ write_groups(Datum *records, int count)
 										type_of_name("stored_versions"), -1,
 										false, TYPALIGN_DOUBLE);
 	query_argument argument = {"_stored_versions", PointerGetDatum(array)};
+	int			nest = NewGUCNestLevel();
+	char		memory[32];
 
+	/* unnest keeps all records in work_mem, or else in a file */
+	snprintf(memory, sizeof(memory), "%zukB",
+			 Max((Size) work_mem, 2 * VARSIZE(array) / 1024));
+	set_in_level("work_mem", memory);
 	run_query("SELECT write_groups($1)", 1, &argument, 0);
+	AtEOXact_GUC(false, nest);
 	pfree(array);
 }
 

@@ -43,6 +43,8 @@ loss_by(const AlterTableCmd *command)
 		case AT_SetUnLogged:
 			return "became unlogged";
 		case AT_EnableTrig:
+		case AT_EnableTrigAll:
+		case AT_EnableTrigUser:
 		case AT_EnableReplicaTrig:
 		case AT_DisableTrig:
 		case AT_DisableTrigAll:

@@ -594,8 +594,8 @@ measure_densities(density_walk *w, fc_micro_clusters *b, const fc_density_option
 	/*
 	 * A ball of K rows must span several micro-clusters, or the density would
 	 * depend on how the rows were summarized. It must also span several
-	 * places. A lattice needs no such minimum: its points are not summaries of
-	 * different rows, and are smoothed below if they have many rows.
+	 * places. A lattice needs no such minimum: its points are not summaries
+	 * of different rows, and are smoothed below if they have many rows.
 	 */
 	w->K = fmax(fmax(MIN_BALL_ROWS, BALL_SHARE * options->min_rows),
 				w->lattice ? 0.0 : MIN_BALL_MICRO_CLUSTERS *

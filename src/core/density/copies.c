@@ -23,9 +23,8 @@ fc_density_copies(const float *x, const double *weights, const double *counts, s
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, 2 * n, fc_keyed);
 	double		total = 0.0;
-	double		light = 0.0;	/* total weight of rows at light places,
-								 * which have less than FC_HEAVY_PLACE of
-								 * the weight */
+	double		light = 0.0;	/* total weight of rows at light places, which
+								 * have less than FC_HEAVY_PLACE of the weight */
 	double		pairs = 0.0;	/* number of ordered pairs of equal rows at
 								 * light places */
 	double		own = 0.0;		/* sum of the squared weights of table rows at

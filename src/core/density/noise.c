@@ -199,8 +199,8 @@ gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
 
 		if (rows[c] > 0.0)
 			tail[c] = w->radius[CORE][order[i]];	/* the last value set is
-													 * the median of r_K^2 over
-													 * the cluster's rows */
+													 * the median of r_K^2
+													 * over the cluster's rows */
 		rows[c] -= w->b->n[order[i]];
 	}
 	for (size_t c = 0; c < k; c++)

@@ -83,15 +83,15 @@ typedef struct fc_drift_counts
 	uint16_t	version;		/* always FC_DRIFT_VERSION */
 	uint8_t		flags;
 	uint8_t		padding;		/* always 0 */
-	uint64_t	digest[2];		/* digest of the spec; `dim`, `plain` and `far`
-								 * are also copied from the spec */
+	uint64_t	digest[2];		/* digest of the spec; `dim`, `plain` and
+								 * `far` are also copied from the spec */
 	uint32_t	dim;
 	uint32_t	plain;
 	uint32_t	far;
 	uint32_t	pending;		/* number of pending rows; 0 unless unpacked */
 	int64_t		rows;
-	uint64_t	sparse;			/* total weight of the sparse rows that are not
-								 * yet added to the cells of 0; 0 unless
+	uint64_t	sparse;			/* total weight of the sparse rows that are
+								 * not yet added to the cells of 0; 0 unless
 								 * unpacked */
 	uint64_t	reserved[3];	/* always 0 */
 } fc_drift_counts;
@@ -102,8 +102,8 @@ typedef struct fc_drift_counts
  */
 typedef struct fc_drift_units
 {
-	int64_t		units;			/* number of units; 0 if rows have weights, and
-								 * each row is a unit */
+	int64_t		units;			/* number of units; 0 if rows have weights,
+								 * and each row is a unit */
 	double		rows;			/* number of rows */
 
 	/*

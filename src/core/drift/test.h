@@ -71,8 +71,8 @@
  * In the effect of sets 1, 2 and 6, q1 and q2 are the shares of both sides in
  * the test with the smallest p, and q = (q1 + q2) / 2. The share among all rows
  * would depend on the numbers of rows of both sides. The effect is the shift of
- * a normal column that changes the share below its median as much. 2 c log T_f is the square that the largest of T_f counts reaches by
- * chance.
+ * a normal column that changes the share below its median as much.
+ * 2 c log T_f is the square that the largest of T_f counts reaches by chance.
  *
  * In the effect of ranks, z is the largest difference of mean scores, divided
  * by its standard deviation. The effect is the shift of a normal column that
@@ -119,8 +119,8 @@ typedef struct fc_drift_sides
 	const fc_drift_fill *fill;
 
 	/*
-	 * [0] training rows, [1] new rows, folded; NULL: of the six sets of tests,
-	 * only waves can apply
+	 * [0] training rows, [1] new rows, folded; NULL: of the six sets of
+	 * tests, only waves can apply
 	 */
 	const fc_drift_counts *counts[2];
 

@@ -145,9 +145,9 @@ typedef struct fc_encoder_feature
 	uint32_t	categories;
 
 	/*
-	 * Name of the type whose equality finds categories, or of the time zone of
-	 * a cyclic timestamp with time zone. If the length is 0, categories are
-	 * found by their texts, or there is no time zone.
+	 * Name of the type whose equality finds categories, or of the time zone
+	 * of a cyclic timestamp with time zone. If the length is 0, categories
+	 * are found by their texts, or there is no time zone.
 	 */
 	fc_encoder_text type;
 	fc_encoder_text collation;	/* length 0: the type has no collation */
@@ -193,8 +193,7 @@ typedef struct fc_encoder
 	int64_t		skipped;
 	const fc_encoder_column *column;
 	const fc_encoder_feature *feature;
-	const double *center;		/* center, scale and fill have dim values
-								 * each */
+	const double *center;		/* center, scale and fill have dim values each */
 	const double *scale;
 	const double *fill;
 	const fc_encoder_category *category;

@@ -84,10 +84,10 @@ typedef struct fc_learner
 	fc_cycle	cycle;			/* applies to numbers, dates, times and
 								 * intervals */
 	double		period;
-	double		least;			/* smallest value of a cyclic feature; infinite
-								 * before the first value */
-	double		greatest;		/* largest value of a cyclic feature; -infinity
-								 * before the first value */
+	double		least;			/* smallest value of a cyclic feature;
+								 * infinite before the first value */
+	double		greatest;		/* largest value of a cyclic feature;
+								 * -infinity before the first value */
 	fc_scaling	scaling;
 	fc_nulls	nulls;
 	double		weight;
@@ -108,8 +108,8 @@ typedef struct fc_learner
 	fc_frequent_items values;	/* distinct numbers, for robust scaling */
 
 	/*
-	 * distinct texts or values of a category. For FC_FEATURE_ANY, the texts of
-	 * all values.
+	 * distinct texts or values of a category. For FC_FEATURE_ANY, the texts
+	 * of all values.
 	 */
 	fc_frequent_items categories;
 } fc_learner;
@@ -208,8 +208,8 @@ fc_name_length(const char *name)
 /* Chosen encoding of a feature. */
 typedef struct fc_feature_choice
 {
-	fc_encoder_feature stored;	/* feature to be stored, without its column and
-								 * texts */
+	fc_encoder_feature stored;	/* feature to be stored, without its column
+								 * and texts */
 	bool		each;			/* true if each element of a vector has its
 								 * own scale */
 	uint32_t   *slots;			/* slots of the chosen categories in the
@@ -279,8 +279,8 @@ typedef struct fc_column_facts
 	 * quartiles are equal
 	 */
 	double		fence[2];
-	double		beyond[2];		/* [0] share of the rows that are far below the
-								 * median, [1] far above */
+	double		beyond[2];		/* [0] share of the rows that are far below
+								 * the median, [1] far above */
 	double		unique;			/* share of the rows whose value occurs only
 								 * once */
 	/* share of the rows that are far; 0 if the quartiles are equal */

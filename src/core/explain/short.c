@@ -97,8 +97,8 @@ best_range(const short_search *s, uint32_t axis, double penalty,
 	double		previous = -INFINITY;
 
 	/*
-	 * coordinates at the ends of the best range: [0] last coordinate below the
-	 * range, [1] first and [2] last coordinate in the range, [3] first
+	 * coordinates at the ends of the best range: [0] last coordinate below
+	 * the range, [1] first and [2] last coordinate in the range, [3] first
 	 * coordinate above the range
 	 */
 	double		ends[4] = {-INFINITY, -INFINITY, INFINITY, INFINITY};

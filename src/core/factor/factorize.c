@@ -230,7 +230,8 @@ prepare(fc_factorize_work *w)
 
 	/*
 	 * Weights are divided by their mean, and lower weights are raised to
-	 * MIN_WEIGHT. All are 1 if their sum is 0, and in the published algorithm.
+	 * MIN_WEIGHT. All are 1 if their sum is 0, and in the published
+	 * algorithm.
 	 */
 	for (size_t j = 0; j < op->k; j++)
 		mean += op->weights[j] / (double) op->k;
@@ -420,8 +421,8 @@ put_record(const fc_factorize_work *w, fc_method method, double agreement,
 								   w->options->palm.seed, w->arena);
 
 	/*
-	 * the product of method svd is this SVD itself: the two errors differ only
-	 * by rounding
+	 * the product of method svd is this SVD itself: the two errors differ
+	 * only by rounding
 	 */
 	if (method == FC_METHOD_SVD)
 		from->svd_error = from->relative_error;

@@ -99,8 +99,7 @@ typedef struct fc_palm_work
 	/* number of values in one panel (see palm_simd.c) of y, h or product */
 	size_t		panel;
 	double		square;			/* ||W^(1/2) U||^2 */
-	double		margin;			/* factor on the Lipschitz constant, 1 or
-								 * more */
+	double		margin;			/* factor on the Lipschitz constant, 1 or more */
 	double	   *step;			/* D (see palm.c) as a dense matrix, used if
 								 * the constraint keeps too many entries for
 								 * lists */
@@ -115,8 +114,8 @@ typedef struct fc_palm_work
 	double	   *y;
 	double	   *h;				/* R R', inner x inner */
 	double	   *product;		/* S_q h or S_q y */
-	double	   *tile[2];		/* two buffers for tiles; rows: longest side of
-								 * the factors */
+	double	   *tile[2];		/* two buffers for tiles; rows: longest side
+								 * of the factors */
 	double	   *vector[2];		/* two buffers for vectors as long as the
 								 * longest side of the factors */
 	const fc_palm_options *options;
@@ -126,8 +125,8 @@ typedef struct fc_palm_work
 	double	   *right[FC_MAX_FACTORS];	/* vector of the power iteration for
 										 * the factors right of S_q, one value
 										 * per column of S_q */
-	bool		power_warm;		/* true after the first sweep: power iterations
-								 * continue from left and right */
+	bool		power_warm;		/* true after the first sweep: power
+								 * iterations continue from left and right */
 	fc_sparse	saved[FC_MAX_FACTORS];	/* factors before the current sweep */
 	double		saved_lambda;
 } fc_palm_work;

@@ -166,9 +166,9 @@ typedef struct fc_largest
 	size_t		per_row;		/* list length per row, 1 .. FC_SHORT_LIST; 0
 								 * if lists are not used */
 	size_t		per_column;
-	fc_entry   *in_row;			/* rows x per_row: largest entries of each row,
-								 * descending in magnitude; unused entries are
-								 * 0 */
+	fc_entry   *in_row;			/* rows x per_row: largest entries of each
+								 * row, descending in magnitude; unused
+								 * entries are 0 */
 	fc_entry   *in_column;		/* columns x per_column: largest entries of
 								 * each column, likewise */
 	double	   *min;			/* one value per row: magnitude of the last
@@ -334,8 +334,8 @@ typedef struct fc_palm_options
 	bool		published;
 
 	/*
-	 * true: the factors hold the values of an earlier call, from which fc_palm
-	 * continues; false: they hold the values of fc_factors_start
+	 * true: the factors hold the values of an earlier call, from which
+	 * fc_palm continues; false: they hold the values of fc_factors_start
 	 */
 	bool		warm;
 	uint64_t	seed;			/* seed of the power iterations' first vectors */

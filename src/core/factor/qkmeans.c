@@ -59,8 +59,7 @@ typedef struct qkmeans_work
 	double	   *weight;			/* k: weights of the clusters */
 	double	   *moved_mean;		/* k x d: means after empty clusters were
 								 * filled or large clusters were split */
-	double	   *moved_weight;	/* k: weights of the clusters with these
-								 * means */
+	double	   *moved_weight;	/* k: weights of the clusters with these means */
 	fc_scratch	scratch;
 	float	   *half_norms;
 	float	   *rows;			/* k x d: rows of the product */

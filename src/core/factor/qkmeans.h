@@ -27,8 +27,8 @@
 typedef struct fc_small_clusters
 {
 	size_t		empty;			/* number of clusters without rows */
-	size_t		single;			/* number of other clusters with a weight of at
-								 * most 1, a single row */
+	size_t		single;			/* number of other clusters with a weight of
+								 * at most 1, a single row */
 	double		largest;		/* share of the rows in the largest cluster */
 	bool		collapsed;
 }			fc_small_clusters;

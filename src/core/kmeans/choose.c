@@ -74,8 +74,8 @@ typedef struct k_search
 {
 	fc_halves	halves;
 	fc_kmeans_options options;
-	fc_sphere	centered;		/* sphere in the coordinates of projected rows,
-								 * to which options points */
+	fc_sphere	centered;		/* sphere in the coordinates of projected
+								 * rows, to which options points */
 	fc_arena   *arena;
 	double		lost;			/* mean squared length of the rows' components
 								 * outside the principal axes */

@@ -184,8 +184,8 @@ typedef struct fc_choice
 	size_t		count;
 	size_t		chosen;			/* index in tried of the chosen number */
 	size_t		second;			/* second number (see above): the next finer
-								 * level, or the finest number; 0: no level was
-								 * chosen, or the second number is unknown */
+								 * level, or the finest number; 0: no level
+								 * was chosen, or the second number is unknown */
 	size_t		hidden;			/* number of the chosen clusters that hide
 								 * others (evidence.h) */
 	size_t		rival;			/* a greater number that may be the right one;

@@ -73,8 +73,9 @@ typedef struct fc_kmeans_options
 
 	/*
 	 * relative fall of the SSE below which Lloyd's steps stop; default 1e-4.
-	 * A search with rounds stops its starts and rounds at a larger fall. After
-	 * rounds of breathing, it refines the best start to a tenth of this value.
+	 * A search with rounds stops its starts and rounds at a larger fall.
+	 * After rounds of breathing, it refines the best start to a tenth of this
+	 * value.
 	 */
 	double		tolerance;
 	double		margin;			/* relative fall of the SSE that a later start
@@ -106,8 +107,8 @@ typedef struct fc_kmeans_result
 								 * distance to the labelled centroid */
 	int			iterations;		/* Lloyd steps of the winning start before its
 								 * rounds of splits and merges or of breathing */
-	uint64_t	compared;		/* number of pairs compared over all starts, of
-								 * a row and a centroid or of two centroids */
+	uint64_t	compared;		/* number of pairs compared over all starts,
+								 * of a row and a centroid or of two centroids */
 	int			winner;			/* number of the winning start: 0 is the given
 								 * initial centroids, i the i-th k-means++
 								 * start */

@@ -367,8 +367,8 @@ typedef struct imputation
 								 * indicator */
 	size_t		kept_count;
 	size_t		donors;
-	float	   *known;			/* donors x d: 1 for a dimension that is
-								 * known in the donor, 0 for NULLs and for
+	float	   *known;			/* donors x d: 1 for a dimension that is known
+								 * in the donor, 0 for NULLs and for
 								 * indicators */
 	float	   *known_here;		/* d: 1 for a dimension that is known in the
 								 * row to impute, else 0 */

@@ -61,12 +61,12 @@ typedef struct fc_kdtree
 {
 	size_t		n;
 	size_t		d;
-	size_t		leaf;			/* number of points per leaf; the last leaf may
-								 * have fewer */
+	size_t		leaf;			/* number of points per leaf; the last leaf
+								 * may have fewer */
 	size_t		leaves;
 	uint32_t   *order;			/* n indices of points, grouped by leaf */
-	size_t		width;			/* number of coordinates per corner of a box, d
-								 * or more */
+	size_t		width;			/* number of coordinates per corner of a box,
+								 * d or more */
 
 	/*
 	 * 2 * width values per node: the lowest and the highest coordinates;

@@ -114,8 +114,8 @@ typedef struct subspace
 	size_t		rows;
 	float	   *rounded;		/* p x n: q in float */
 	float	   *image;			/* p x n: images in float */
-	float	   *tile;			/* TILE x TILE_AXES: products of a tile of rows
-								 * with a tile of axes */
+	float	   *tile;			/* TILE x TILE_AXES: products of a tile of
+								 * rows with a tile of axes */
 } subspace;
 
 static subspace

@@ -97,8 +97,7 @@ fc_pruning_left_out(const fc_pruning *pruning, double square, double along,
 /* Rows to label, and the function that measures their distances. */
 typedef struct fc_pruned_rows
 {
-	const double *x;			/* n x d rows in double; NULL: x_float is
-								 * used */
+	const double *x;			/* n x d rows in double; NULL: x_float is used */
 	const float *x_float;		/* n x d rows in float, used if x is NULL */
 
 	/*

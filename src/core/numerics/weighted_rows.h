@@ -17,8 +17,7 @@ typedef struct fc_weighted_rows
 	size_t		n;
 	size_t		d;
 	fc_metric	metric;			/* FC_COSINE: rows have length 1 */
-	const float *values;		/* n x d finite values, relative to the
-								 * offset */
+	const float *values;		/* n x d finite values, relative to the offset */
 	const double *offset;		/* d values; NULL means a zero offset */
 	const double *weights;		/* n values, 0 or more: weight of the rows of
 								 * the table that each row represents */

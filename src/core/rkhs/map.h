@@ -182,8 +182,7 @@ typedef struct fc_spectral
 	 */
 	double	   *t;
 	double		cost;			/* mean squared distance of y from the nearest
-								 * centroid of k-means; NAN for plain
-								 * features */
+								 * centroid of k-means; NAN for plain features */
 } fc_spectral;
 
 /* Returns the approximate number of multiply-adds of fc_spectral_choose. */

@@ -36,8 +36,8 @@
 typedef struct fc_embedding
 {
 	size_t		rank;
-	double	   *eigenvalues;	/* `rank` eigenvalues, descending; 0 beyond the
-								 * rank of the approximation */
+	double	   *eigenvalues;	/* `rank` eigenvalues, descending; 0 beyond
+								 * the rank of the approximation */
 	float	   *y;				/* n x rank coordinates of the rows */
 
 	/*

@@ -180,8 +180,8 @@ column_law_of(const fc_kernel_rows *rows, const fc_embedding *result,
 			law.count[j]++;
 		}
 	}
-	for (; filled < n; filled++)	/* slots left over if all d are 0, or after
-									 * rounding of `seen` */
+	for (; filled < n; filled++)	/* slots left over if all d are 0, or
+									 * after rounding of `seen` */
 	{
 		law.slot[filled] = (uint32_t) filled;
 		law.count[filled]++;

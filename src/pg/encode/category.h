@@ -31,8 +31,8 @@ typedef struct category_key
 	FmgrInfo	hash;			/* extended hash function of the type */
 	Oid			collation;
 	const char *type;			/* name of the type that the encoder stores;
-								 * NULL: texts are compared, and values have no
-								 * keys */
+								 * NULL: texts are compared, and values have
+								 * no keys */
 	const char *name_of_collation;	/* NULL: the type has no collation */
 } category_key;
 

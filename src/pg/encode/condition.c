@@ -74,8 +74,7 @@ holds_at_null(const ranges *r)
 	{
 		double		x = fill[r->place[i]];
 
-		if (r->place[i] == fc_feature_values(feature))	/* the indicator of
-														 * NULL */
+		if (r->place[i] == fc_feature_values(feature))	/* the indicator of NULL */
 			holds = is_in_range(r, i, 1);
 		else if (feature->cycle != FC_CYCLE_NONE)
 			holds = fc_in_period(fc_value_of_angle(feature, fill) - r->lower[i],

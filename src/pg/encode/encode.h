@@ -265,8 +265,8 @@ extern double cyclic_mean(const fc_encoder_feature *feature, const double mean[2
 /* Finder of the category that equals a text (category.c). */
 typedef struct category_finder
 {
-	bool		made;			/* true once `finder` is set, at the first text
-								 * that is not the text of a category */
+	bool		made;			/* true once `finder` is set, at the first
+								 * text that is not the text of a category */
 	struct group_finder *finder;	/* NULL: texts are compared */
 } category_finder;
 
@@ -294,9 +294,9 @@ typedef struct prepared_encoder
 	 */
 	int		   *plain;
 	bool		imputes;		/* true if NULLs of all features are imputed */
-	const double *fill;			/* coordinates of NULLs that the encoder stores
-								 * (dim values); keep_missing does not change
-								 * them */
+	const double *fill;			/* coordinates of NULLs that the encoder
+								 * stores (dim values); keep_missing does not
+								 * change them */
 	value_reader *listed;		/* readers of rows given as argument lists;
 								 * NULL before the first such row */
 } prepared_encoder;

@@ -249,12 +249,11 @@ group_type_of_names(ArrayType *names)
 
 typedef enum given_form
 {
-	GIVEN_TEXT,					/* a value whose text is the text of its
-								 * group */
+	GIVEN_TEXT,					/* a value whose text is the text of its group */
 	GIVEN_LABEL,				/* a text that must be a group or a label of
 								 * the column's enum */
-	GIVEN_INPUT,				/* a value whose text the input function of the
-								 * column's type reads */
+	GIVEN_INPUT,				/* a value whose text the input function of
+								 * the column's type reads */
 	GIVEN_VALUE,				/* a value of the column's type */
 	GIVEN_COMPARABLE,			/* a value that is compared by = */
 	GIVEN_CAST					/* a value that is cast to the column's type */
@@ -296,8 +295,8 @@ struct group_finder
 
 	FmgrInfo	input;
 	Oid			input_parameter;
-	prepared_conversion side;	/* conversion of a given value to the left type
-								 * of the comparison, or to the column's
+	prepared_conversion side;	/* conversion of a given value to the left
+								 * type of the comparison, or to the column's
 								 * type */
 	prepared_conversion group_side; /* conversion of a group to the right type
 									 * of the comparison */
@@ -585,8 +584,7 @@ find_form(group_finder *finder)
 	if (!OidIsValid(type) ||
 		(strict && (finder->given == type ||
 					(type != BPCHAROID && is_text_or_char(type)))))
-		return;					/* values of any type are found by their
-								 * texts */
+		return;					/* values of any type are found by their texts */
 	if (is_text(finder->given) || is_text(type))
 	{
 		finder->form = type_is_enum(type) ? GIVEN_LABEL : GIVEN_INPUT;

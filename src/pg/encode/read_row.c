@@ -256,8 +256,8 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 		{
 			/*
 			 * Value that the message shows: the raw coordinate with its
-			 * logarithm undone, or the number in the current row's cell. It is
-			 * infinite if the cell has no number.
+			 * logarithm undone, or the number in the current row's cell. It
+			 * is infinite if the cell has no number.
 			 */
 			double		number = (raw != NULL ? raw[view->feature[i].first]
 								  : encoder->cells[i].kind == FC_CELL_NUMBER

@@ -226,8 +226,8 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 
 	/*
 	 * Density models rank a row by the radius of its region if the radius
-	 * exceeds the distance of the row, so that rows in the densest regions are
-	 * typical.
+	 * exceeds the distance of the row, so that rows in the densest regions
+	 * are typical.
 	 */
 	if (op->regions.clusters > 0)
 		item.distance = Max(item.distance,

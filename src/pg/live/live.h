@@ -35,8 +35,8 @@ typedef struct live_evaluation
 	Size		bytes;			/* size of `context` at the end of the first
 								 * statement that used it; 0 before */
 	ExprState  *states[LIVE_EXPRESSIONS];	/* NULL for a plain column, and
-											 * for an expression that does
-											 * not exist */
+											 * for an expression that does not
+											 * exist */
 } live_evaluation;
 
 /*

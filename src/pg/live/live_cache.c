@@ -169,8 +169,8 @@ enum
 	COLUMN_SPEC,
 	COLUMN_DRIFT_SPEC,
 	COLUMN_NUMBERS,
-	COLUMN_EXPRESSIONS			/* first of LIVE_EXPRESSIONS columns, which are
-								 * the texts of the expressions */
+	COLUMN_EXPRESSIONS			/* first of LIVE_EXPRESSIONS columns, which
+								 * are the texts of the expressions */
 };
 
 void

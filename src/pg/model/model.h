@@ -44,14 +44,14 @@ typedef struct served_model
 										 * operator takes the rows themselves */
 	fc_kernel_map map;			/* view of map_header */
 	Size		d;				/* dimension of the rows */
-	double	   *center;			/* d values, like `scale`; NULL if rows are not
-								 * scaled */
+	double	   *center;			/* d values, like `scale`; NULL if rows are
+								 * not scaled */
 	double	   *scale;
 
 	/*
-	 * quantiles of the relative distances of the training rows or, for a model
-	 * of regions, of their outlier scores. With q = i / (quantile_count - 1),
-	 * element i is for the probability 1 - (1 - q)^2.
+	 * quantiles of the relative distances of the training rows or, for a
+	 * model of regions, of their outlier scores. With q = i / (quantile_count
+	 * - 1), element i is for the probability 1 - (1 - q)^2.
 	 */
 	double	   *quantiles;
 	int			quantile_count;
@@ -84,8 +84,8 @@ typedef struct served_model
 	 * indicator of NULLs
 	 */
 	bool		encodes_numbers;
-	Size		values;			/* number of values of a row that is given as a
-								 * list: the number of columns if each is a
+	Size		values;			/* number of values of a row that is given as
+								 * a list: the number of columns if each is a
 								 * number, else d */
 	char	   *vector_column;	/* name of the column of a record that holds
 								 * the vector, "" if unknown; NULL with an
@@ -120,8 +120,8 @@ typedef struct model_call_state
 {
 	MemoryContext context;		/* owns the models */
 	served_model *last;			/* model of the last call; NULL: none */
-	served_model *base;			/* model with groups that was last read without
-								 * a group; NULL: none */
+	served_model *base;			/* model with groups that was last read
+								 * without a group; NULL: none */
 	const served_model *ready;	/* model that the buffers below are large
 								 * enough for */
 	struct models_hash *models; /* models by name, group and version */

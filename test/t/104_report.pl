@@ -165,6 +165,24 @@ is(scalar(@touched), 0, 'no label begins on a circle');
 is(() = ($page{groups} =~ /aria-label="map of the clusters"/g), 4, 'there is a small map for each group');
 like($page{'one group'}, qr/where <code>day<\/code> is <code>2<\/code>/, 'the page of one group names the group');
 
+# ---- the history of a cluster follows its identity, not its number: other columns give other numbers ----
+$server->query(<<'SQL');
+SET client_min_messages = warning;
+SELECT setseed(0.5);
+CREATE TABLE renumbered AS SELECT g * 10 + random() AS a, (ARRAY[30, 0, 20, 10])[g + 1] + random() AS b, random() < 0.5 AS c
+  FROM (SELECT width_bucket(random(), '{0,0.1,0.3,0.6}'::float8[]) - 1 AS g FROM generate_series(1, 5000) i OFFSET 0) q;
+SELECT train('renumbered', 'renumbered', '{a}', 4);
+SELECT name_cluster('renumbered', cluster, 'a=' || round(centroid[1])) FROM model_clusters WHERE model = 'renumbered';
+SELECT train('renumbered', 'renumbered', '{b}', 4);
+SQL
+my @pairs = rows(q{SELECT s.shares[1], s.shares[2] FROM fastclust_internal.readable_models m, fastclust_internal.shares_by_version((SELECT r FROM fastclust_internal.stored_models r WHERE r.id = m.id), '') s WHERE m.model = 'renumbered'});
+is(scalar(grep { abs($_->[0] - $_->[1]) < 0.001 } @pairs), 4, 'equal groups of rows have equal shares in both versions') or diag(join ', ', map { "$_->[0] $_->[1]" } @pairs);
+like(story(page('renumbered')), qr/ the number of rows is the same\.$/, 'the paragraph compares clusters, not their numbers');
+$server->query(q{SET client_min_messages = error; SELECT train('renumbered', 'renumbered', '{c}', 2)});
+my $new_clusters = page('renumbered');
+is(join('; ', faults($new_clusters)), '', 'the page of clusters without a history is whole');
+unlike($new_clusters, qr/polyline points="[^"]*,[ "]/, 'a version without the cluster has no point');
+
 # ---- checks of drift that are a minute apart, after some months ----
 $server->query(<<'SQL');
 SET client_min_messages = warning;

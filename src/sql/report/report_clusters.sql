@@ -48,23 +48,30 @@ $$;
 
 -- ---- sizes ----
 
--- Returns the share of each cluster in the last twelve stored versions, oldest first; no rows if
--- there is only one version.
+-- Returns the share of each cluster of the current version in the last twelve stored versions,
+-- oldest first; no rows if there is only one version. Clusters of two versions are the same if they
+-- have the same identity, whatever their numbers are. The share is NULL for versions without the
+-- cluster.
 CREATE FUNCTION fastclust_internal.shares_by_version(stored stored_models, group_value text,
         OUT cluster integer, OUT shares double precision[])
     RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH kept AS (
-             SELECT v.version, v.operator
+             SELECT v.version, v.operator, v.identities
                FROM readable_versions v
               WHERE v.model_id = stored.id AND v.version <= stored.version AND v.group_value = $2
               ORDER BY v.version DESC LIMIT 12),
          cluster_shares AS (
-             SELECT k.version, c.cluster,
+             SELECT k.version, u.identity, c.cluster,
                     c.weight / NULLIF(sum(c.weight) OVER (PARTITION BY k.version), 0) AS share
-               FROM kept k, centroids(k.operator) c)
-    SELECT p.cluster, array_agg(p.share ORDER BY p.version)
-      FROM cluster_shares p
+               FROM kept k,
+                    unnest(cluster_numbers(k.operator), k.identities) u(cluster, identity)
+               JOIN centroids(k.operator) c USING (cluster))
+    SELECT s.cluster, array_agg(p.share ORDER BY k.version)
+      FROM cluster_shares s
+      CROSS JOIN kept k
+      LEFT JOIN cluster_shares p ON p.version = k.version AND p.identity = s.identity
+     WHERE s.version = stored.version
      GROUP BY 1
     HAVING (SELECT count(*) FROM kept) > 1
 $$;
@@ -124,7 +131,8 @@ BEGIN
                                                                 FROM unnest(s.shares) s),
                                                              0),
                                                          0) AS y
-                                                FROM unnest(s.shares) WITH ORDINALITY u(share, i)) q
+                                                FROM unnest(s.shares) WITH ORDINALITY u(share, i)
+                                               WHERE u.share IS NOT NULL) q
                                       HAVING count(*) > 1)])[:cardinality(classes)]),
                             E'\n' ORDER BY c.share DESC, c.cluster))
                FROM unnest(CASE number WHEN 1 THEN clusters[:40] ELSE clusters[41:1040] END) c

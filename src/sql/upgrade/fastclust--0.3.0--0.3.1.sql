@@ -282,3 +282,108 @@ BEGIN
     RETURN NEW;
 END
 $$;
+
+-- Shares of a cluster in earlier versions, by its identity in place of its number.
+CREATE OR REPLACE FUNCTION fastclust_internal.shares_by_version(stored stored_models, group_value text,
+        OUT cluster integer, OUT shares double precision[])
+    RETURNS SETOF record
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    WITH kept AS (
+             SELECT v.version, v.operator, v.identities
+               FROM readable_versions v
+              WHERE v.model_id = stored.id AND v.version <= stored.version AND v.group_value = $2
+              ORDER BY v.version DESC LIMIT 12),
+         cluster_shares AS (
+             SELECT k.version, u.identity, c.cluster,
+                    c.weight / NULLIF(sum(c.weight) OVER (PARTITION BY k.version), 0) AS share
+               FROM kept k,
+                    unnest(cluster_numbers(k.operator), k.identities) u(cluster, identity)
+               JOIN centroids(k.operator) c USING (cluster))
+    SELECT s.cluster, array_agg(p.share ORDER BY k.version)
+      FROM cluster_shares s
+      CROSS JOIN kept k
+      LEFT JOIN cluster_shares p ON p.version = k.version AND p.identity = s.identity
+     WHERE s.version = stored.version
+     GROUP BY 1
+    HAVING (SELECT count(*) FROM kept) > 1
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.report_sizes(stored stored_models, version stored_versions,
+        clusters report_cluster[])
+    RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+DECLARE
+    n integer := cardinality(clusters);
+    largest float8 := (clusters[1]).share;
+    history boolean := EXISTS (SELECT FROM shares_by_version(stored, version.group_value));
+    classes text[] := (ARRAY['who hang', 'wide-bar', 'n', 'n', 'n wide', 'n wide', 'wide'])[
+                          :CASE WHEN history THEN 7 ELSE 6 END];
+    tables text[];
+BEGIN
+    FOR number IN 1 .. 2 LOOP
+        tables[number] :=
+            (SELECT html_table(
+                        classes,
+                        (ARRAY['Cluster', '', 'Rows', 'Share', 'Spread', 'Nearest', 'By version'])[
+                            :cardinality(classes)],
+                        string_agg(
+                            html_row(
+                                format('cluster-%s', c.cluster), classes,
+                                (ARRAY[
+                                     concat(format('<span class="id">%s</span>', c.cluster),
+                                            html(c.name)),
+                                     html_bar(c.share / NULLIF(largest, 0)),
+                                     concat(html_value(c.size, 'count'),
+                                            CASE WHEN c.weight IS NOT NULL
+                                                     THEN ' of weight '
+                                                          || html_value(c.weight, 'number') END),
+                                     html_value(c.share, 'category'),
+                                     html_value(c.spread, 'number'),
+                                     CASE WHEN c.nearest IS NULL THEN '&ndash;'
+                                          ELSE format('%s at %s', c.nearest,
+                                                      html_value(c.distance, 'number')) END,
+                                     (SELECT format(
+                                                 '<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%1$s</title>'
+                                                     '<polygon points="0,17 %2$s 69,17"/><polyline points="%2$s"/><circle cx="%3$s" cy="%4$s" r="2.2"/></svg>',
+                                                 string_agg(
+                                                     html(shown_value(q.share, 'category', false)),
+                                                     ' &rarr; ' ORDER BY q.i),
+                                                 string_agg(format('%s,%s', svg(q.x), svg(q.y)),
+                                                            ' ' ORDER BY q.i),
+                                                 svg((array_agg(q.x ORDER BY q.i DESC))[1]),
+                                                 svg((array_agg(q.y ORDER BY q.i DESC))[1]))
+                                        FROM (SELECT u.i, u.share,
+                                                     69.0 * (u.i - 1)
+                                                         / greatest(
+                                                         1, cardinality(s.shares) - 1) AS x,
+                                                     16 - 14 * COALESCE(
+                                                         u.share / NULLIF(
+                                                             (SELECT max(s)
+                                                                FROM unnest(s.shares) s),
+                                                             0),
+                                                         0) AS y
+                                                FROM unnest(s.shares) WITH ORDINALITY u(share, i)
+                                               WHERE u.share IS NOT NULL) q
+                                      HAVING count(*) > 1)])[:cardinality(classes)]),
+                            E'\n' ORDER BY c.share DESC, c.cluster))
+               FROM unnest(CASE number WHEN 1 THEN clusters[:40] ELSE clusters[41:1040] END) c
+               LEFT JOIN shares_by_version(stored, version.group_value) s ON s.cluster = c.cluster);
+    END LOOP;
+    RETURN html_section(
+               'sizes', 'Clusters',
+               concat(
+                   'Training rows in each cluster, the largest first. Spread is the typical distance of a row from its centroid along one dimension',
+                   CASE WHEN n > 1
+                            THEN '; nearest is the closest other cluster and how far its centroid is' END,
+                   '.',
+                   CASE WHEN version.cluster_rows IS NOT NULL THEN ' Shares are of the weights.' END),
+               concat(
+                   tables[1],
+                   CASE WHEN n > 40 THEN format(
+                                             E'\n<details><summary>%s smaller clusters</summary>\n%s</details>',
+                                             least(n, 1040) - 40, tables[2]) END,
+                   CASE WHEN n > 1040 THEN format(
+                                               E'\n<p class="hint"><code>model_clusters</code> shows %s more.</p>',
+                                               html_value(n - 1040, 'count')) END));
+END
+$$;

@@ -176,6 +176,30 @@ INSERT INTO child SELECT * FROM orders WHERE id <= 10;
 SELECT write_labels('vectors', 'parent', 'labels_of_parent') AS rows_of_parent_and_child;
 DROP TABLE keyed, unkeyed, labels_of_parent, child, parent;
 
+-- A table that is written again keeps its columns filled, unless the options say otherwise.
+SELECT write_labels('columns', 'orders', 'refilled', '{"name": true, "distance": true}'), write_labels('columns', 'orders', 'refilled', '{"replace": true}');
+SELECT count(*) AS rows, count(cluster_name) = count(cluster) AS has_names, count(distance) = count(cluster) AS has_distances FROM refilled;
+SELECT write_labels('columns', 'orders', 'refilled', '{"replace": true, "name": false, "where": "id > 10"}'), write_labels('columns', 'orders', 'refilled', '{"append": true, "where": "id <= 10"}');
+SELECT count(*) AS rows, count(cluster_name) AS named, count(distance) = count(cluster) AS has_distances FROM refilled;
+DROP TABLE refilled;
+
+-- No row gets a second label, and a key identifies rows. In a table with further columns, such as a
+-- time, keys may repeat.
+CREATE TABLE keyless AS SELECT id, 'other' AS kind, amount, channel, id % 2 = 0 AS flag FROM orders;
+SELECT write_labels('columns', 'keyless', 'twice', '{"key": ["id", "kind"], "where": "id <= 2000"}');
+SELECT write_labels('columns', 'keyless', 'twice', '{"key": ["id", "kind"], "append": true}');
+SELECT write_labels('columns', 'keyless', 'twice', '{"key": ["id", "kind"], "append": true, "where": "id > 2000"}');
+SELECT count(*) AS rows, count(DISTINCT id) AS ids FROM twice;
+SELECT write_labels('columns', 'keyless', 'flags', '{"key": "flag", "where": "flag"}');
+SELECT write_labels('columns', 'keyless', 'flags', '{"key": ["flag", "kind"], "where": "id = 1 OR id = 3"}');
+CREATE TABLE history (id int, cluster int, at timestamptz DEFAULT now());
+SELECT write_labels('columns', 'keyless', 'history', '{"key": "id", "append": true}') AS first, write_labels('columns', 'keyless', 'history', '{"key": "id", "append": true}') AS second;
+CREATE TABLE many AS SELECT i % 250000 AS id, 1 AS amount, 'web' AS channel FROM generate_series(1, 300000) i;
+\set VERBOSITY sqlstate
+SELECT write_labels('columns', 'many', 'labels_of_many', '{"key": "id"}');
+\set VERBOSITY default
+DROP TABLE keyless, twice, history, many;
+
 -- A table that follows its model is up to date after retrain, use_version, retrain_if_drifted and
 -- train, and only rows whose label changed are written again.
 CREATE TABLE visits (id int PRIMARY KEY, x real[]);
@@ -275,7 +299,7 @@ SELECT train('vectors', 'orders', 'x', 3, options => '{"append": true}');
 SELECT write_labels('vectors', 'labels_of_vectors', 'other', '{"key": "id"}');
 SELECT write_labels('vectors', 'orders', 'nowhere.other');
 SELECT write_labels('vectors', 'orders', '');
-SELECT write_labels('vectors', 'orders', 'some_labels', '{"append": true, "distance": true}');
+SELECT write_labels('vectors', 'orders', 'some_labels', '{"append": true, "distance": true, "where": "id = 30"}');
 CREATE TABLE days (id int, cluster date);
 SELECT write_labels('vectors', 'orders', 'days', '{"append": true}');
 CREATE MATERIALIZED VIEW stored AS SELECT 1 AS id, 2 AS cluster;

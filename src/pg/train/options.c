@@ -347,11 +347,11 @@ static const training_option training_options[] = {
 		"a condition: only rows for which it is true are written"
 	},
 	{
-		"name", OPTION_BOOL, FOR_WRITE_LABELS, AT(name), "false",
+		"name", OPTION_BOOL, FOR_WRITE_LABELS, AT(name), "as the table, or false",
 		"add a column cluster_name with the names of model_clusters"
 	},
 	{
-		"distance", OPTION_BOOL, FOR_WRITE_LABELS, AT(distance), "false",
+		"distance", OPTION_BOOL, FOR_WRITE_LABELS, AT(distance), "as the table, or false",
 		"add a column distance with the values of predict_distance"
 	},
 	{

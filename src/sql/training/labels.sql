@@ -285,6 +285,120 @@ COMMENT ON FUNCTION fastclust.use_version IS
 
 -- ---- write_labels ----
 
+-- Returns the options with `name` and `distance` set as an existing target has their columns. Given
+-- options and columns of the key stay.
+CREATE FUNCTION fastclust_internal.options_of_target(target regclass, keys name[], options jsonb)
+    RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT COALESCE(jsonb_object_agg(o.option, true), '{}') || options
+      FROM (VALUES ('name', 'cluster_name'::name, 'text'::regtype),
+                   ('distance', 'distance', 'float8')) o(option, name, type)
+      JOIN pg_attribute a
+           ON a.attrelid = target
+              AND a.attname = o.name
+              AND a.atttypid = o.type
+              AND a.attgenerated = ''
+              AND NOT a.attisdropped
+     WHERE o.name <> ALL (keys)
+$$;
+
+-- Returns true if rows of a target must have different keys, and the caller may read the keys. They
+-- may repeat if labels are appended to a target with further columns, such as a time.
+CREATE FUNCTION fastclust_internal.has_checked_key(target regclass, keys name[], options jsonb)
+    RETURNS boolean
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT count(*) FILTER (WHERE a.attname = ANY (keys)
+                              AND has_column_privilege(target, a.attnum, 'SELECT'))
+               = cardinality(keys)
+           AND NOT (flag_option(options, 'append')
+                    AND bool_or(a.attname <> ALL (keys || '{cluster,cluster_name,distance}'::name[])))
+      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+     WHERE c.oid = target AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+$$;
+
+-- Raises an error if the target has a row with the key of a row of the query.
+CREATE FUNCTION fastclust_internal.reject_labelled(target regclass, keys name[], query text)
+    RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    found text;
+BEGIN
+    EXECUTE (
+        SELECT format('SELECT concat_ws($separator$, $separator$, %s) FROM (%s) f JOIN %s l ON %s LIMIT 1',
+                      string_agg(format('left(f.%I::text, 100)', a.attname), ', ' ORDER BY u.i),
+                      query, target,
+                      string_agg(format('f.%1$I::%2$s = l.%1$I', a.attname,
+                                        format_type(a.atttypid, a.atttypmod)),
+                                 ' AND '))
+          FROM unnest(keys) WITH ORDINALITY u(name, i)
+          JOIN pg_attribute a
+               ON a.attrelid = target AND a.attname = u.name AND NOT a.attisdropped)
+        INTO found;
+    IF found IS NOT NULL THEN
+        RAISE unique_violation USING
+            MESSAGE = format('%s already has a label of the row with key (%s) = (%s)', target,
+                             (SELECT string_agg(k, ', ' ORDER BY i)
+                                FROM unnest(keys) WITH ORDINALITY u(k, i)),
+                             found),
+            HINT = 'To write the labels again, use option "replace" in place of "append". To add only new rows, select them with option "where".';
+    END IF;
+EXCEPTION
+    WHEN undefined_function OR cannot_coerce THEN
+        NULL;    -- a type without an operator for equality
+END
+$$;
+
+-- Raises an error if two of n written rows have the same key. Of more than 200,000 rows, checks the
+-- pages of the target with about 100,000; of fewer, the rows of the query, or of the target if the
+-- query is NULL.
+CREATE FUNCTION fastclust_internal.reject_repeated(target regclass, keys name[], query text,
+        n bigint)
+    RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    found text;
+BEGIN
+    EXECUTE (
+        SELECT format('SELECT concat_ws($separator$, $separator$, %s) FROM %s GROUP BY %s HAVING count(*) > 1 LIMIT 1',
+                      string_agg(format('COALESCE(left(l.%I::text, 100), $null$NULL$null$)', k),
+                                 ', ' ORDER BY i),
+                      CASE WHEN n > 200000
+                               THEN format('%s l TABLESAMPLE system (%s) REPEATABLE (0)', target,
+                                           1e7 / n)
+                           ELSE COALESCE('(' || query || ') l', target || ' l') END,
+                      string_agg(format('l.%I', k), ', '))
+          FROM unnest(keys) WITH ORDINALITY u(k, i))
+        INTO found;
+    IF found IS NOT NULL THEN
+        RAISE unique_violation USING
+            MESSAGE = format('option "key" names columns that do not identify a row: several rows have (%s) = (%s)',
+                             (SELECT string_agg(k, ', ' ORDER BY i)
+                                FROM unnest(keys) WITH ORDINALITY u(k, i)),
+                             found),
+            HINT = 'Name columns that identify a row together: {"key": ["...", "..."]}.';
+    END IF;
+EXCEPTION
+    WHEN undefined_function THEN
+        NULL;    -- a type without an operator for equality
+END
+$$;
+
+-- Returns true if the key is the primary key of the relation, which its child tables may share, or
+-- if a unique index of the relation makes sure that it does not repeat.
+CREATE FUNCTION fastclust_internal.is_unique_key(relation regclass, keys name[]) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT COALESCE(keys = primary_key(relation), false)
+           OR EXISTS (SELECT FROM pg_index x
+                       WHERE x.indrelid = relation
+                         AND x.indisunique AND x.indisvalid
+                         AND x.indpred IS NULL AND x.indexprs IS NULL
+                         AND ARRAY(SELECT a.attname
+                                     FROM unnest(x.indkey) WITH ORDINALITY u(attnum, i)
+                                     JOIN pg_attribute a
+                                          ON a.attrelid = relation AND a.attnum = u.attnum
+                                    WHERE u.i <= x.indnkeyatts) <@ keys)
+$$;
+
 -- Does the work of write_labels, once the name of the target is resolved.
 CREATE FUNCTION fastclust_internal.label_rows(model text, relation regclass, target text,
         options jsonb)
@@ -299,6 +413,7 @@ DECLARE
     keys name[];
     texts record;
     existing regclass := to_regclass(target);
+    added text;    -- query of the rows that are appended, without names and distances
     written bigint;
 BEGIN
     PERFORM reject_read_only('labels cannot be written'),
@@ -310,6 +425,9 @@ BEGIN
     version := largest_group(stored);
     scanned := scanned_relation(stored, version, relation, stored.group_by);
     keys := label_keys(scanned, options);
+    IF existing IS NOT NULL THEN
+        options := options_of_target(existing, keys, options);
+    END IF;
     texts := label_query(version, scanned, keys, options);
     -- Create the target, empty it, or append to it.
     IF flag_option(options, 'append')
@@ -346,8 +464,15 @@ BEGIN
     ELSIF NOT flag_option(options, 'append') THEN
         RAISE duplicate_table USING MESSAGE = format('relation %s exists already', target),
             HINT = 'Use option "replace" to empty the table first, or "append" to add rows to it.';
+    ELSIF has_checked_key(existing, keys, options) THEN
+        added := (label_query(version, scanned, keys,
+                              options || '{"name": false, "distance": false}')).query;
+        PERFORM reject_labelled(existing, keys, added);
     END IF;
     written := write_rows(stored.model, existing, texts.query, texts.vectors, stored.id, scanned);
+    IF has_checked_key(existing, keys, options) AND NOT is_unique_key(scanned, keys) THEN
+        PERFORM reject_repeated(existing, keys, added, written);
+    END IF;
     IF options ? 'follow' THEN
         -- The condition is stored with names and dates resolved, because other sessions will read
         -- it.

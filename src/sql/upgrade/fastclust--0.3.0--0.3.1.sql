@@ -387,3 +387,197 @@ BEGIN
                                                html_value(n - 1040, 'count')) END));
 END
 $$;
+
+-- Labels that are written again keep the columns of their table, and keys identify rows.
+CREATE OR REPLACE FUNCTION fastclust_internal.options_of_target(target regclass, keys name[], options jsonb)
+    RETURNS jsonb
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT COALESCE(jsonb_object_agg(o.option, true), '{}') || options
+      FROM (VALUES ('name', 'cluster_name'::name, 'text'::regtype),
+                   ('distance', 'distance', 'float8')) o(option, name, type)
+      JOIN pg_attribute a
+           ON a.attrelid = target
+              AND a.attname = o.name
+              AND a.atttypid = o.type
+              AND a.attgenerated = ''
+              AND NOT a.attisdropped
+     WHERE o.name <> ALL (keys)
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.has_checked_key(target regclass, keys name[], options jsonb)
+    RETURNS boolean
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT count(*) FILTER (WHERE a.attname = ANY (keys)
+                              AND has_column_privilege(target, a.attnum, 'SELECT'))
+               = cardinality(keys)
+           AND NOT (flag_option(options, 'append')
+                    AND bool_or(a.attname <> ALL (keys || '{cluster,cluster_name,distance}'::name[])))
+      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+     WHERE c.oid = target AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.reject_labelled(target regclass, keys name[], query text)
+    RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    found text;
+BEGIN
+    EXECUTE (
+        SELECT format('SELECT concat_ws($separator$, $separator$, %s) FROM (%s) f JOIN %s l ON %s LIMIT 1',
+                      string_agg(format('left(f.%I::text, 100)', a.attname), ', ' ORDER BY u.i),
+                      query, target,
+                      string_agg(format('f.%1$I::%2$s = l.%1$I', a.attname,
+                                        format_type(a.atttypid, a.atttypmod)),
+                                 ' AND '))
+          FROM unnest(keys) WITH ORDINALITY u(name, i)
+          JOIN pg_attribute a
+               ON a.attrelid = target AND a.attname = u.name AND NOT a.attisdropped)
+        INTO found;
+    IF found IS NOT NULL THEN
+        RAISE unique_violation USING
+            MESSAGE = format('%s already has a label of the row with key (%s) = (%s)', target,
+                             (SELECT string_agg(k, ', ' ORDER BY i)
+                                FROM unnest(keys) WITH ORDINALITY u(k, i)),
+                             found),
+            HINT = 'To write the labels again, use option "replace" in place of "append". To add only new rows, select them with option "where".';
+    END IF;
+EXCEPTION
+    WHEN undefined_function OR cannot_coerce THEN
+        NULL;    -- a type without an operator for equality
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.reject_repeated(target regclass, keys name[], query text,
+        n bigint)
+    RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    found text;
+BEGIN
+    EXECUTE (
+        SELECT format('SELECT concat_ws($separator$, $separator$, %s) FROM %s GROUP BY %s HAVING count(*) > 1 LIMIT 1',
+                      string_agg(format('COALESCE(left(l.%I::text, 100), $null$NULL$null$)', k),
+                                 ', ' ORDER BY i),
+                      CASE WHEN n > 200000
+                               THEN format('%s l TABLESAMPLE system (%s) REPEATABLE (0)', target,
+                                           1e7 / n)
+                           ELSE COALESCE('(' || query || ') l', target || ' l') END,
+                      string_agg(format('l.%I', k), ', '))
+          FROM unnest(keys) WITH ORDINALITY u(k, i))
+        INTO found;
+    IF found IS NOT NULL THEN
+        RAISE unique_violation USING
+            MESSAGE = format('option "key" names columns that do not identify a row: several rows have (%s) = (%s)',
+                             (SELECT string_agg(k, ', ' ORDER BY i)
+                                FROM unnest(keys) WITH ORDINALITY u(k, i)),
+                             found),
+            HINT = 'Name columns that identify a row together: {"key": ["...", "..."]}.';
+    END IF;
+EXCEPTION
+    WHEN undefined_function THEN
+        NULL;    -- a type without an operator for equality
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.is_unique_key(relation regclass, keys name[]) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT COALESCE(keys = primary_key(relation), false)
+           OR EXISTS (SELECT FROM pg_index x
+                       WHERE x.indrelid = relation
+                         AND x.indisunique AND x.indisvalid
+                         AND x.indpred IS NULL AND x.indexprs IS NULL
+                         AND ARRAY(SELECT a.attname
+                                     FROM unnest(x.indkey) WITH ORDINALITY u(attnum, i)
+                                     JOIN pg_attribute a
+                                          ON a.attrelid = relation AND a.attnum = u.attnum
+                                    WHERE u.i <= x.indnkeyatts) <@ keys)
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.label_rows(model text, relation regclass, target text,
+        options jsonb)
+    RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
+    SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
+DECLARE
+    stored stored_models := readable_model(model);
+    version stored_versions;
+    scanned regclass;
+    keys name[];
+    texts record;
+    existing regclass := to_regclass(target);
+    added text;    -- query of the rows that are appended, without names and distances
+    written bigint;
+BEGIN
+    PERFORM reject_read_only('labels cannot be written'),
+            check_training_options(options, 'write_labels');
+    IF flag_option(options, 'follow') THEN
+        -- The lock prevents a new version between these labels and their first update.
+        stored := locked_model(model, true);
+    END IF;
+    version := largest_group(stored);
+    scanned := scanned_relation(stored, version, relation, stored.group_by);
+    keys := label_keys(scanned, options);
+    IF existing IS NOT NULL THEN
+        options := options_of_target(existing, keys, options);
+    END IF;
+    texts := label_query(version, scanned, keys, options);
+    -- Create the target, empty it, or append to it.
+    IF flag_option(options, 'append')
+       AND (flag_option(options, 'replace') OR flag_option(options, 'follow')) THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('options "append" and "%s" exclude each other',
+                             CASE WHEN flag_option(options, 'replace') THEN 'replace'
+                                  ELSE 'follow' END);
+    ELSIF flag_option(options, 'follow') AND target LIKE 'pg_temp.%' THEN
+        RAISE feature_not_supported USING MESSAGE = 'a temporary table cannot follow a model',
+            HINT = 'Use a permanent table as target.';
+    ELSIF existing = scanned THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('labels of %s cannot be written into itself', scanned),
+            HINT = 'Use another table as target.';
+    ELSIF existing IS NULL THEN
+        EXECUTE format('CREATE TABLE %s AS %s WITH NO DATA', target, texts.query);
+        existing := target;
+        -- Replication needs a primary key. A parent of tables may have rows with equal keys.
+        IF keys = primary_key(scanned)
+           AND NOT (SELECT c.relkind = 'r' AND c.relhassubclass FROM pg_class c
+                     WHERE c.oid = scanned) THEN
+            EXECUTE format('ALTER TABLE %s ADD PRIMARY KEY (%s)', target,
+                           (SELECT string_agg(format('%I', k), ', ' ORDER BY i)
+                              FROM unnest(keys) WITH ORDINALITY u(k, i)));
+        END IF;
+    ELSIF flag_option(options, 'replace') THEN
+        EXECUTE format(CASE WHEN EXISTS (SELECT FROM pg_class c
+                                          WHERE c.oid = existing
+                                            AND (c.relkind NOT IN ('r', 'p') OR c.relhastriggers))
+                                THEN 'DELETE FROM %s'
+                            ELSE 'TRUNCATE %s' END,
+                       target);
+    ELSIF NOT flag_option(options, 'append') THEN
+        RAISE duplicate_table USING MESSAGE = format('relation %s exists already', target),
+            HINT = 'Use option "replace" to empty the table first, or "append" to add rows to it.';
+    ELSIF has_checked_key(existing, keys, options) THEN
+        added := (label_query(version, scanned, keys,
+                              options || '{"name": false, "distance": false}')).query;
+        PERFORM reject_labelled(existing, keys, added);
+    END IF;
+    written := write_rows(stored.model, existing, texts.query, texts.vectors, stored.id, scanned);
+    IF has_checked_key(existing, keys, options) AND NOT is_unique_key(scanned, keys) THEN
+        PERFORM reject_repeated(existing, keys, added, written);
+    END IF;
+    IF options ? 'follow' THEN
+        -- The condition is stored with names and dates resolved, because other sessions will read
+        -- it.
+        PERFORM write_follower(
+                    stored.id, format('%s', existing), r.relation_name,
+                    CASE WHEN flag_option(options, 'follow')
+                             THEN options
+                                  || jsonb_strip_nulls(
+                                         jsonb_build_object('where', r.condition)) END)
+          FROM row_expressions(scanned, version.features, version.vector, NULL, NULL,
+                               options ->> 'where') r;
+    END IF;
+    RETURN written;
+END
+$$;

@@ -101,6 +101,9 @@ SELECT fastclust_internal.check_training_options(
        IS NOT NULL AS accepted;
 SELECT fastclust_internal.check_training_options('{"encoder": {"nuls": "skip"}}', 'train');
 SELECT fastclust_internal.check_training_options('{"nulls": "skip"}', 'train');
+SELECT fastclust_internal.check_training_options('{"weight": "wt"}', 'train');
+SELECT fastclust_internal.check_training_options('{"sample_weight": "wt"}', 'choose_k');
+SELECT fastclust_internal.check_training_options('{"weights": {"a": 2}}', 'retrain');
 SELECT option, type, range, "default" FROM option_help('retrain') WHERE option IN ('k', 'trim', 'live', 'live.bucket');
 SELECT option_help('predict');
 SELECT fastclust_internal.check_training_options('{"live": [1]}', 'train');

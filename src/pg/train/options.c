@@ -491,6 +491,42 @@ reject_misplaced(Jsonb *json, const training_option *known, int function)
 }
 
 /*
+ * Raises an error if weights of rows, a column, or weights of columns, an
+ * object, are given under a name that other programs use. The hint has the
+ * option.
+ */
+static void
+reject_other_weights(Jsonb *json, int function)
+{
+	static const char *const names[] = {
+		"weight",
+		"weights",
+		"sample_weight",
+		"sample_weights",
+		"row_weights"
+	};
+
+	if (!is_known("row_weight", function))
+		return;
+	for (int i = 0; i < lengthof(names); i++)
+	{
+		JsonbValue *value = value_of_key(json, names[i]);
+
+		if (value != NULL && value->type == jbvString)
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("option \"%s\" is not an option of %s", names[i],
+						   name_of_choice(function, functions, lengthof(functions))),
+					errhint("For weights of rows, use option \"row_weight\": {\"row_weight\": \"%.*s\"}.",
+							value->val.string.len, value->val.string.val));
+		if (value != NULL && value->type == jbvBinary)
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("option \"%s\" is not an option of %s", names[i],
+						   name_of_choice(function, functions, lengthof(functions))),
+					errhint("For weights of columns, use option \"encoder\": {\"encoder\": {\"weight\": ...}}. For weights of rows, name a column in option \"row_weight\"."));
+	}
+}
+
+/*
  * Reads the options of the object `within`, or the top-level options if
  * `within` is NULL. Stores the value of each option in `fields`, at the offset
  * of the option.
@@ -590,6 +626,7 @@ read_train_options(Jsonb *json, option_user function)
 
 	*o = defaults;
 	given->sample = "auto";
+	reject_other_weights(json, (int) function);
 	for (int i = 0; i < lengthof(training_options); i++)
 		reject_misplaced(json, &training_options[i], function);
 	read_within(json, NULL, function, given);

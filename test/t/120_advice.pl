@@ -139,6 +139,14 @@ for my $column ('day', 'at')
 		my ($options) = $_[0] =~ /: ('.*')\.$/m or return undef;
 		return "SELECT train('m', 'orders', '{$column,a,b}', 3, options => $options); SELECT 1 / (count(DISTINCT predict('m', o)) > 2)::int FROM orders o;" });
 }
+like(messages_of(q{SELECT train('m', 'orders', '{a,b,mostly}', 3, options => '{"encoder": {"nulls": "skip"}}');}), qr/NULL in "mostly" are left out: 7500 rows remain, and about 25 % of the rows are left out/, 'rows with a NULL that are skipped are counted');
+unlike(messages_of(q{CREATE OR REPLACE TEMP VIEW rare AS SELECT a, b, CASE WHEN a = 0 THEN mostly END AS rare FROM orders; SELECT train('m', 'rare', '{a,b,rare}', 3, options => '{"encoder": {"nulls": {"rare": "skip"}}}');}), qr/"rare" is NULL in/, 'a column whose NULLs are skipped counts for all clusters');
+follows('categories are numbers', q{CREATE OR REPLACE TEMP VIEW few AS SELECT (a * 10)::text AS ten, b FROM orders; SELECT train('m', 'few', '{ten,b}', 3);}, qr/are numbers, but count as categories/, sub {
+	my ($expression) = $_[0] =~ /cluster a view with (.*)\.$/ or return undef;
+	return "CREATE OR REPLACE TEMP VIEW few AS SELECT (a * 10)::text AS ten, b FROM orders; CREATE OR REPLACE TEMP VIEW numbers AS SELECT $expression, b FROM few; SELECT train('m', 'numbers', '{ten,b}', 3);" });
+follows('times around midnight', q{CREATE OR REPLACE TEMP VIEW clock AS SELECT at::time AS clock, b FROM orders; SELECT train('m', 'clock', '{clock,b}', 3);}, qr/before and after midnight/, sub {
+	my $options = options_of($_[0]);
+	return defined $options ? "CREATE OR REPLACE TEMP VIEW clock AS SELECT at::time AS clock, b FROM orders; SELECT train('m', 'clock', '{clock,b}', 3, options => $options);" : undef });
 unlike(messages_of(q{SELECT train('m', 'again', '{one,two,a}', 3);}), qr/near copies/, 'two columns that never change are not called copies');
 like(messages_of(q{SELECT train('m', 'orders', '{b,d,a}', 3);}), qr/near copies/, 'two equal columns are called copies');
 follows('a number for none', q{SELECT train('m', 'orders', '{age,a,b}', 3);}, qr/far from all other values/, sub {
@@ -168,6 +176,12 @@ for my $key (qw(transform nulls weight paths categories))
 {
 	my $hint = hint_of(messages_of(qq{SELECT train('m', 'things', '{a,b}', 3, options => '{"$key": {"a": 1}}');}));
 	like($hint, qr/\{"encoder": \{"$key": \.\.\.\}\}/, "the hint says that $key is a key of encoder");
+}
+
+for my $key (qw(weight weights sample_weight))
+{
+	follows("weights of rows as $key", qq{SELECT train('m', 'things', '{a,b}', 3, options => '{"$key": "b"}');}, qr/is not an option of train/,
+		sub { my ($json) = $_[0] =~ /: (\{.*\})\.$/ or return undef; return "SELECT train('m', 'things', '{a,b}', 3, options => '$json');" });
 }
 
 # ---- arguments and other options ----

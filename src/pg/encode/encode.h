@@ -343,10 +343,12 @@ extern bool has_row_type(const record_reader *record, HeapTupleHeader row);
 /*
  * Finds columns by their names in a row type, and makes their readers, for
  * features or, if `as_text` is true, for texts. Raises an error that names a
- * missing column.
+ * missing column. `types` has the SQL types of columns whose values may be
+ * unknown, for the hint; or it is NULL.
  */
 extern void find_columns(record_reader *record, HeapTupleHeader row,
-						 const char *const *names, Size count, bool as_text);
+						 const char *const *names, const char *const *types, Size count,
+						 bool as_text);
 
 /* Reads the values and NULLs of a row into the record. */
 extern void read_record(record_reader *record, HeapTupleHeader row);

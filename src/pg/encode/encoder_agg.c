@@ -265,7 +265,7 @@ find_record(learning_call_state *call, HeapTupleHeader row)
 
 	if (has_row_type(record, row))
 		return;
-	find_columns(record, row, call->names, (Size) call->count, false);
+	find_columns(record, row, call->names, NULL, (Size) call->count, false);
 	shape = record->shape;
 	record->shape = 0;			/* stays 0 if a column raises an error */
 	memset(call->keys, 0, call->requested.features * sizeof(category_key));

@@ -96,6 +96,25 @@ keep_missing(prepared_encoder *encoder)
 	encoder->view.fill = fill;
 }
 
+/* Returns the name of an SQL type whose values a feature can have. */
+static const char *
+sql_type_of(const fc_encoder_feature *feature)
+{
+	if (feature->path.length > 0)
+		return "jsonb";
+	switch (feature->kind)
+	{
+		case FC_FEATURE_NUMBER:
+			return "numeric";
+		case FC_FEATURE_CATEGORY:
+			return "text";
+		case FC_FEATURE_VECTOR:
+			return "real[]";
+		default:
+			return feature_kind_name(feature->kind);
+	}
+}
+
 /* Raises an error unless a column is of the kind that the encoder learned. */
 static void
 check_kind(const prepared_encoder *encoder, Size column,
@@ -105,6 +124,7 @@ check_kind(const prepared_encoder *encoder, Size column,
 			   *feature = (&encoder->view
 						   .feature[encoder->view.column[column].first_feature]);
 	bool		paths = feature->path.length > 0;
+	const char *name = quote_identifier(encoder->names[column]);
 
 	if (feature->cycle != FC_CYCLE_NONE && feature->type.length == 0 &&
 		reader->source == SOURCE_TIMESTAMPTZ)
@@ -112,14 +132,17 @@ check_kind(const prepared_encoder *encoder, Size column,
 				errmsg("column \"%s\" is of type %s, but the encoder learned it without a time zone",
 					   encoder->names[column], format_type_be(reader->type)),
 				errhint("Use %s AT TIME ZONE 'UTC', or the time zone of the learned rows.",
-						quote_identifier(encoder->names[column])));
+						name));
 	if (paths ? reader->source == SOURCE_JSONB
 		: reader->kind == (fc_feature_kind) feature->kind)
 		return;
 	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 			errmsg("column \"%s\" is of type %s, but the encoder learned it as a %s",
 				   encoder->names[column], format_type_be(reader->type),
-				   paths ? "jsonb" : feature_kind_name(feature->kind)));
+				   paths ? "jsonb" : feature_kind_name(feature->kind)),
+			reader->kind == FC_FEATURE_CATEGORY || feature->kind == FC_FEATURE_CATEGORY
+			? errhint("Convert it in a view or a subquery: (%s)::%s AS %s.", name,
+					  sql_type_of(feature), name) : 0);
 }
 
 /* ---- cells into coordinates ---- */
@@ -292,8 +315,9 @@ finish_row(const prepared_encoder *encoder, bool scaled, double *x)
 
 /* ---- records ---- */
 
+/* type: SQL type of the column if its value may be unknown, else NULL */
 static void
-reject_missing(TupleDesc desc, const char *name)
+reject_missing(TupleDesc desc, const char *name, const char *type)
 {
 	const char **names = palloc((Size) Max(desc->natts, 1) * sizeof(char *));
 	int			count = 0;
@@ -309,12 +333,15 @@ reject_missing(TupleDesc desc, const char *name)
 					  OidIsValid(get_extension_oid("citus", true))
 					  ? ", and Citus loses the names of a view's columns" : "",
 					  quote_identifier(name))
-			: errhint("%s", name_hint(name, (int) strlen(name), names, count,
-									  "Its columns are")));
+			: errhint("%s%s", name_hint(name, (int) strlen(name), names, count,
+										"Its columns are"),
+					  type == NULL ? ""
+					  : psprintf(" If its value is unknown, add NULL::%s AS %s.", type,
+								 quote_identifier(name))));
 }
 
 static int
-find_column(TupleDesc desc, const char *name)
+find_column(TupleDesc desc, const char *name, const char *type)
 {
 	int			found = -1;
 
@@ -330,7 +357,7 @@ find_column(TupleDesc desc, const char *name)
 		found = i;
 	}
 	if (found < 0)
-		reject_missing(desc, name);
+		reject_missing(desc, name, type);
 	return found;
 }
 
@@ -350,7 +377,7 @@ has_row_type(const record_reader *record, HeapTupleHeader row)
 
 void
 find_columns(record_reader *record, HeapTupleHeader row,
-			 const char *const *names, Size count, bool as_text)
+			 const char *const *names, const char *const *types, Size count, bool as_text)
 {
 	MemoryContext old;
 
@@ -365,7 +392,8 @@ find_columns(record_reader *record, HeapTupleHeader row,
 	record->nulls = palloc((Size) Max(record->desc->natts, 1) * sizeof(bool));
 	for (Size i = 0; i < count; i++)
 	{
-		record->attribute[i] = find_column(record->desc, names[i]);
+		record->attribute[i] = find_column(record->desc, names[i],
+										   types == NULL ? NULL : types[i]);
 		make_value_reader(TupleDescAttr(record->desc, record->attribute[i])->atttypid,
 						  names[i], as_text, record->context,
 						  &record->readers[i]);
@@ -396,9 +424,14 @@ static void
 find_encoded_columns(const prepared_encoder *encoder, record_reader *record,
 					 HeapTupleHeader row)
 {
+	const fc_encoder *view = &encoder->view;
+	const char **types = palloc(view->columns * sizeof(char *));
 	uint64		shape;
 
-	find_columns(record, row, encoder->names, encoder->view.columns, false);
+	for (Size i = 0; i < view->columns; i++)
+		types[i] = sql_type_of(&view->feature[view->column[i].first_feature]);
+	find_columns(record, row, encoder->names, types, view->columns, false);
+	pfree(types);
 	shape = record->shape;
 	record->shape = 0;
 	for (Size i = 0; i < encoder->view.columns; i++)

@@ -310,7 +310,7 @@ vector_of_record(record_reader *record, const served_model *model,
 
 	if (!has_row_type(record, row))
 	{
-		find_columns(record, row, &name, 1, false);
+		find_columns(record, row, &name, NULL, 1, false);
 		read_texts_as_vectors(&record->readers[0]);
 	}
 	read_record(record, row);
@@ -500,7 +500,7 @@ group_of_record(FunctionCallInfo fcinfo, model_call_state *call, const char *col
 	record = call->group;
 	if (!has_row_type(record, row) || strcmp(call->group_column, column) != 0)
 	{
-		find_columns(record, row, &column, 1, true);
+		find_columns(record, row, &column, NULL, 1, true);
 		call->group_column = MemoryContextStrdup(record->context, column);
 	}
 	read_record(record, row);

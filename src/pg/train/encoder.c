@@ -22,6 +22,7 @@
 #include "pg/train/relation.h"
 #include "pg/train/sample.h"
 #include "pg/train/source.h"
+#include "pg/train/texts.h"
 
 /*
  * Number of values in a sample with NULL indicators, which has 1,000 to 8,000
@@ -635,35 +636,9 @@ learn_encoder(training *t)
 /* ---- warnings ---- */
 
 /*
- * Returns an SQL expression that converts the texts of a column to numbers.
- * Returns NULL if some sampled value is not the text of a number such as
- * 80,000, or if the column is not of a text type.
- */
-static char *
-numbers_of_texts(const training *t, const char *column)
-{
-	Oid			type = column == NULL ? InvalidOid : getBaseType(column_type(t->source.id, column));
-	const char *name;
-	char	   *query;
-	bool		null;
-	Datum		commas;
-
-	if (type != TEXTOID && type != VARCHAROID && type != BPCHAROID)
-		return NULL;
-	name = quote_identifier(column);
-	query = psprintf("SELECT CASE WHEN bool_and(q.v ~ '^[-+]?[0-9]{1,3}(,?[0-9]{3})*([.][0-9]+)?$'"
-					 " OR q.v ~ '^[-+]?[0-9]+([.][0-9]+)?$') THEN bool_or(q.v ~ ',') END"
-					 " FROM (SELECT t.%s::text AS v %s) q",
-					 name, rows_from(&t->source, some_rows(t, wanted_rows(t)), NULL));
-	commas = query_datum(query, 0, NULL, 0, &null);
-	return null ? NULL
-		: DatumGetBool(commas) ? psprintf("replace(%s, ',', '')::numeric", name)
-		: psprintf("(%s)::numeric", name);
-}
-
-/*
  * Warns about columns that do not distinguish rows because they are NULL, have
- * a single value, or have too many or too long values.
+ * a single value, or have too many or too long values. Notices in a first
+ * training report categories that are numbers or times, or look alike.
  */
 void
 warn_useless_columns(const training *t, const fc_weighted_rows *sample,
@@ -681,10 +656,8 @@ warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 							 ? mean[feature->first + feature->categories]
 							 : 0);
 		char	   *name = feature_name(&encoder, feature);
-		char	   *numbers = (other > MAX_OTHER_SHARE
-							   ? numbers_of_texts(t, feature->path.length == 0 ? name : NULL)
-							   : NULL);
 		double		widest = 0;
+		text_values values;
 
 		for (Size j = 0; j < feature->width; j++)
 			widest = Max(widest, deviation[feature->first + j]);
@@ -698,15 +671,17 @@ warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 			ereport(WARNING,
 					errmsg("column \"%s\" has too many or too long values to distinguish rows: %.0f %% of the rows count as \"other\"",
 						   name, floor(100 * other)),
-					numbers == NULL
+					!read_text_values(t, &encoder, feature, &values)
 					? errhint("Leave out names and identifiers.")
-					: errhint("If its texts are numbers, cluster a view with %s; leave out identifiers.",
-							  numbers));
+					: errhint("If its texts are %s, cluster a view with %s; leave out identifiers.",
+							  values.what, values.expression));
 		else if (widest == 0)
 			ereport(WARNING,
 					errmsg("column \"%s\" is %sthe same in every row%s: it does not distinguish rows",
 						   name, feature->nulls_seen > 0 ? "NULL or " : "",
 						   of_sample));
+		else if (!t->again && !t->options->quiet)
+			notice_texts(t, &encoder, feature);
 	}
 }
 
@@ -772,6 +747,8 @@ report_nulls(const training *t, int64 imputed, int64 n)
 							 feature_name(&encoder, &encoder.feature[i]));
 	if (skipped.len > 0)
 		ereport(NOTICE,
-				errmsg("rows with a NULL in %s are left out", skipped.data),
+				errmsg("rows with a NULL in %s are left out: %lld rows remain, and about %.0f %% of the rows are left out",
+					   skipped.data, (long long) n,
+					   100 * (double) encoder.skipped / (double) encoder.rows),
 				errdetail("Shares of NULL in a sample: %s.", shares_of_nulls(&encoder)));
 }

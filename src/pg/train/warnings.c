@@ -147,6 +147,24 @@ end_value(const training *t, const char *column, bool greatest)
 }
 
 /*
+ * Returns true if the sampled values of a column of type time are near both
+ * ends of the day.
+ */
+static bool
+is_around_midnight(const training *t, const char *column)
+{
+	bool		null;
+	char	   *value = row_column(column);
+	Datum		result = query_datum(psprintf("SELECT min(%s) < '03:00' AND max(%s) > '21:00' %s",
+											  value, value,
+											  rows_from(&t->source, some_rows(t, MAX_CHECKED_ROWS),
+														NULL)),
+									 0, NULL, 0, &null);
+
+	return !null && DatumGetBool(result);
+}
+
+/*
  * Warns about a sentinel that stands for a missing value, such as a date
  * 9999-12-31 or a number -999. Returns true if there is one.
  */
@@ -270,6 +288,7 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 					   name),
 				errhint("Leave out the column: the distance between two identifiers has no meaning."));
 	else if (nulls > MAX_NULL_SHARE && nulls < 1 && feature->kind != FC_FEATURE_CATEGORY &&
+			 feature->nulls != FC_NULLS_SKIP &&
 			 !(t->source.observed && feature->missing))
 		ereport(WARNING,
 				t->source.observed
@@ -288,6 +307,12 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 						type == DATEOID ? "day of the week" : "time of day",
 						column_option("cyclic", column,
 									  type == DATEOID ? "\"week\"" : "\"day\"")));
+	else if (type == TIMEOID && feature->cycle == FC_CYCLE_NONE && is_around_midnight(t, column))
+		ereport(NOTICE,
+				errmsg("column \"%s\" has times before and after midnight, which count as far apart",
+					   name),
+				errhint("To let the day go round, use %s.",
+						column_option("transform", column, "\"cyclic\"")));
 	else if (!feature->log && fabs(facts->skew) > MAX_SKEW)
 		warn_skew(t, feature, name, column, facts);
 	else if (facts->far >= MIN_FAR && facts->far <= MAX_FAR &&

@@ -1,0 +1,184 @@
+/*
+ * texts.c - texts of numbers, dates and times, and of one category
+ *
+ * A table that was read from CSV often has texts in all columns. As categories,
+ * 12 and 13 are as different as 12 and 90, so that the column should be cast.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "pg/encode/encode.h"
+#include "pg/train/columns.h"
+#include "pg/train/query.h"
+#include "pg/train/sample.h"
+#include "pg/train/source.h"
+#include "pg/train/texts.h"
+
+/*
+ * Maximum number of rows whose texts are read. With more rows, a text that is
+ * no number is found more often, but every training takes longer. A guess.
+ */
+#define MAX_TEXT_ROWS	2000
+
+/*
+ * Minimum number of distinct numbers or times of a column. Two values are as
+ * far apart as categories as they are as numbers.
+ */
+#define MIN_DISTINCT	3
+
+#define TEXT_OF_DAY		"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+#define TEXT_OF_TIME	"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
+
+/*
+ * A form of texts: a name of the values, a regular expression, and SQL that
+ * converts the texts, with %s in the place of the column. The most special
+ * forms come first. Texts with leading zeros, such as 01069, are identifiers.
+ */
+typedef struct text_form
+{
+	const char *what;
+	const char *pattern;
+	const char *expression;
+} text_form;
+static const text_form forms[] = {
+	{"numbers", "^[-+]?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?$", "(%s)::numeric"},
+	{"numbers", "^[-+]?(0|[1-9][0-9]{0,2}(,[0-9]{3})*|[1-9][0-9]*)([.][0-9]+)?$",
+	"replace(%s, ',', '')::numeric"},
+	{"numbers", "^[-+]?(0|[1-9][0-9]*)(,[0-9]{1,2})?$", "replace(%s, ',', '.')::numeric"},
+	{"dates", "^" TEXT_OF_DAY "$", "(%s)::date"},
+	{"dates", "^[0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4}$", "to_date(%s, 'DD.MM.YYYY')"},
+	{"times", "^" TEXT_OF_DAY "([ T]" TEXT_OF_TIME ")?$", "(%s)::timestamp"},
+	{"times", "^" TEXT_OF_DAY "([ T]" TEXT_OF_TIME " ?(Z|UTC|[-+][0-9]{2}(:?[0-9]{2})?)?)?$",
+	"(%s)::timestamptz"},
+	{"times", "^" TEXT_OF_TIME "$", "(%s)::time"}
+};
+
+/* Returns true if a category begins as a number does, after spaces. */
+static bool
+begins_as_number(const char *category)
+{
+	category += strspn(category, " ");
+	category += strspn(category, "+-");
+	return *category >= '0' && *category <= '9';
+}
+
+/*
+ * Returns false if more than one category of a column can be no number or
+ * time, so that no query is needed.
+ */
+static bool
+may_be_values(const fc_encoder *encoder, const fc_encoder_feature *feature)
+{
+	int			others = 0;
+
+	for (Size i = 0; i < feature->categories; i++)
+		others += !begins_as_number(category_text(encoder, feature, i));
+	return others <= 1;
+}
+
+/* Returns true if the feature is a column of texts. */
+static bool
+is_text(const training *t, const fc_encoder *encoder, const fc_encoder_feature *feature)
+{
+	Oid			type;
+
+	if (feature->kind != FC_FEATURE_CATEGORY || feature->path.length > 0)
+		return false;
+	type = getBaseType(column_type(t->source.id, column_of_feature(encoder, feature)));
+	return type == TEXTOID || type == VARCHAROID || type == BPCHAROID;
+}
+
+bool
+read_text_values(const training *t, const fc_encoder *encoder,
+				 const fc_encoder_feature *feature, text_values *values)
+{
+	const char *name;
+	const char *expression;
+	const char *place;
+	StringInfoData query;
+	bool		null;
+	Datum		found;
+	Datum	   *element;
+	bool	   *nulls;
+	int			count;
+	int			form;
+
+	if (!is_text(t, encoder, feature) || !may_be_values(encoder, feature))
+		return false;
+	name = quote_identifier(column_of_feature(encoder, feature));
+	initStringInfo(&query);
+	appendStringInfo(&query, "WITH texts AS MATERIALIZED (SELECT DISTINCT t.%s::text AS v %s)"
+					 " SELECT ARRAY[f.i::text, min(q.v) FILTER (WHERE btrim(q.v) !~ f.p)]"
+					 " FROM (VALUES ", name,
+					 rows_from(&t->source, some_rows(t, MAX_TEXT_ROWS), NULL));
+	for (int i = 0; i < lengthof(forms); i++)
+		appendStringInfo(&query, "%s(%d, %s)", i > 0 ? ", " : "", i,
+						 quote_literal_cstr(forms[i].pattern));
+	appendStringInfo(&query, ") f(i, p), texts q WHERE q.v IS NOT NULL GROUP BY f.i"
+					 " HAVING count(*) FILTER (WHERE btrim(q.v) !~ f.p) <= 1"
+					 " AND count(DISTINCT btrim(q.v)) FILTER (WHERE btrim(q.v) ~ f.p) >= %d"
+					 " ORDER BY f.i LIMIT 1", MIN_DISTINCT);
+	found = query_datum(query.data, 0, NULL, 0, &null);
+	if (null)
+		return false;
+	deconstruct_array(DatumGetArrayTypeP(found), TEXTOID, -1, false, TYPALIGN_INT,
+					  &element, &nulls, &count);
+	form = pg_strtoint32(TextDatumGetCString(element[0]));
+	values->what = forms[form].what;
+	expression = forms[form].expression;
+	place = strstr(expression, "%s");
+	values->expression = psprintf("%.*s%s%s", (int) (place - expression), expression,
+								  nulls[1] ? name
+								  : psprintf("NULLIF(%s, %s)", name,
+											 quote_literal_cstr(TextDatumGetCString(element[1]))),
+								  place + 2);
+	return true;
+}
+
+/* Raises a NOTICE if categories of a column differ only in case or spaces. */
+static void
+notice_spellings(const fc_encoder *encoder, const fc_encoder_feature *feature)
+{
+	char	   *name = column_of_feature(encoder, feature);
+	Datum	   *texts = palloc((feature->categories + 1) * sizeof(Datum));
+	query_argument argument = {"_text"};
+	bool		null;
+	Datum		alike;
+
+	for (Size i = 0; i < feature->categories; i++)
+		texts[i] = CStringGetTextDatum(category_text(encoder, feature, i));
+	argument.value = PointerGetDatum(construct_array(texts, (int) feature->categories, TEXTOID,
+													 -1, false, TYPALIGN_INT));
+	alike = query_datum("SELECT string_agg(format('\"%s\"', c), ', ' ORDER BY c COLLATE \"C\")"
+						" FROM unnest($1) c GROUP BY lower(btrim(c)) HAVING count(*) > 1"
+						" ORDER BY min(c COLLATE \"C\") LIMIT 1",
+						1, &argument, 0, &null);
+	if (!null)
+		ereport(NOTICE,
+				errmsg("categories of column \"%s\" differ only in case or in spaces: %s",
+					   name, TextDatumGetCString(alike)),
+				errhint("If they mean the same, cluster a view with lower(btrim(%s)) AS %s.",
+						quote_identifier(name), quote_identifier(name)));
+}
+
+void
+notice_texts(const training *t, const fc_encoder *encoder, const fc_encoder_feature *feature)
+{
+	char	   *name = column_of_feature(encoder, feature);
+	text_values values;
+
+	if (!is_text(t, encoder, feature))
+		return;
+	if (read_text_values(t, encoder, feature, &values))
+		ereport(NOTICE,
+				errmsg("the texts of column \"%s\" are %s, but count as categories: any two of them are equally far apart",
+					   name, values.what),
+				errhint("If their differences matter, cluster a view with %s AS %s.",
+						values.expression, quote_identifier(name)));
+	else
+		notice_spellings(encoder, feature);
+}

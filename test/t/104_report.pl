@@ -131,6 +131,10 @@ is(join(', ', $facts =~ /<dt>(.*?)<\/dt>/g), 'Rows, Clusters, Version, Trained',
 like($page{orders}, qr/<footer>\n<p>For analysts: the rows have <span id="dimensions">/, 'they are in a footnote');
 unlike($page{$_}, qr/of weight/, "$_: rows without weights have none") for 'plain', 'orders';
 like($page{weighted}, qr/id="cluster-0">.* of weight <data value="\d/, 'rows with weights have them');
+like(story($page{weighted}), qr/ The largest, [^%]*% of the weight: /, 'shares of weights are called so in the paragraph');
+unlike($page{weighted} =~ s{<[^>]*>}{}gr =~ s{&nbsp;}{ }gr, qr/% of the rows|share of the rows\./, 'they are nowhere called shares of rows');
+like($server->query("SELECT plot('weighted')"), qr/^cluster +weight +share$/m, 'a plot of weights has this heading');
+like($server->query("SELECT plot('orders')"), qr/^cluster +rows +share$/m, 'a plot of rows has the heading rows');
 is(join(' ', sort map { length } $page{orders} =~ /<th scope="row" title="ordered_at">.*?<td class="all">(.*?)<\/td>/g), 10, 'a time that differs by days has no minutes');
 like($page{orders}, qr/<th scope="row" title="paid_at">.*?<td class="all">2024-03-01 \d\d:\d\d<\/td>/, 'a time that differs by hours has them');
 for my $name (sort keys %page)

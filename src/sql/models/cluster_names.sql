@@ -103,7 +103,8 @@ BEGIN
     ELSIF char_length(name) NOT BETWEEN 1 AND 200 THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format('name has %s characters, out of range', char_length(name)),
-            DETAIL = 'A name has from 1 to 200 characters.', HINT = 'NULL removes the name.';
+            DETAIL = 'A name has from 1 to 200 characters.',
+            HINT = CASE WHEN name = '' THEN 'NULL removes the name.' ELSE 'Shorten the name.' END;
     ELSIF name ~ control_character() THEN
         RAISE invalid_parameter_value USING
             MESSAGE = format(E'name contains the control character \\x%s',

@@ -45,7 +45,8 @@ BEGIN
                 SELECT concat_ws(
                            E'\n',
                            fit_text('cluster', 44, false)
-                           || fit_text('rows', 14, true)
+                           || fit_text(CASE WHEN version.cluster_rows IS NULL THEN 'rows'
+                                            ELSE 'weight' END, 14, true)
                            || fit_text('share', 8, true),
                            (SELECT string_agg(
                                        fit_text(s.cluster::text, 6, true)

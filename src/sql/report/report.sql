@@ -3,7 +3,7 @@
 
 -- Describes the clusters in a paragraph: the number of clusters, the three largest ones, the number
 -- of small ones, and the changes since the previous version. A large cluster is described by the
--- two features that distinguish it most. A small cluster has less than one percent of the rows.
+-- two features that distinguish it most. A small cluster has less than one percent of the rows or weights.
 -- Elements of a vector have no meaning by themselves, so they are left out.
 CREATE FUNCTION fastclust_internal.report_story(stored stored_models, group_value text,
         clusters report_cluster[], profile profile_value[], lines version_line[])
@@ -40,9 +40,10 @@ CREATE FUNCTION fastclust_internal.report_story(stored stored_models, group_valu
                                     html_value(cardinality(clusters), 'count')) END,
                    (SELECT string_agg(
                                concat(
-                                   format(CASE n.i WHEN 1 THEN 'The largest, %s, has %s of the rows'
+                                   format(CASE n.i WHEN 1 THEN 'The largest, %s, has %s of the %s'
                                                    ELSE '%s has %s' END,
-                                          n.name, html_value(n.share, 'category')),
+                                          n.name, html_value(n.share, 'category'),
+                                          unit_of_shares(clusters)),
                                    (SELECT ': '
                                            || string_agg(
                                                   format(CASE WHEN f.kind IN (
@@ -59,10 +60,10 @@ CREATE FUNCTION fastclust_internal.report_story(stored stored_models, group_valu
                                ' ' ORDER BY n.i)
                       FROM named n
                      WHERE cardinality(clusters) > 1 AND n.i <= 3 AND (n.i = 1 OR NOT n.small)),
-                   (SELECT CASE count(*)
-                                WHEN 1 THEN 'One cluster has less than 1 % of the rows.'
-                                ELSE format('%s clusters have less than 1 %% of the rows each.',
-                                            html_value(count(*), 'count')) END
+                   (SELECT format(CASE count(*)
+                                       WHEN 1 THEN 'One cluster has less than 1 %% of the %2$s.'
+                                       ELSE '%1$s clusters have less than 1 %% of the %2$s each.' END,
+                                  html_value(count(*), 'count'), unit_of_shares(clusters))
                       FROM named n
                      WHERE n.small AND n.i > 1
                     HAVING count(*) > 0),

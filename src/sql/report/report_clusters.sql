@@ -46,11 +46,17 @@ CREATE FUNCTION fastclust_internal.cluster_label(cluster integer, name text, max
                                  ELSE left(name, max_length - 1) || '...' END) END
 $$;
 
+-- Returns the unit of the clusters' shares: the weights with option row_weight, else the rows.
+CREATE FUNCTION fastclust_internal.unit_of_shares(clusters report_cluster[]) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
+    SELECT CASE WHEN (clusters[1]).weight IS NULL THEN 'rows' ELSE 'weight' END
+$$;
+
 -- ---- sizes ----
 
 -- Returns the share of each cluster of the current version in the last twelve stored versions,
 -- oldest first; no rows if there is only one version. Clusters of two versions are the same if they
--- have the same identity, whatever their numbers are. The share is NULL for versions without the
+-- have the same identity, even if their numbers differ. The share is NULL for versions without the
 -- cluster.
 CREATE FUNCTION fastclust_internal.shares_by_version(stored stored_models, group_value text,
         OUT cluster integer, OUT shares double precision[])

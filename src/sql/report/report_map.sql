@@ -167,12 +167,15 @@ BEGIN
     RETURN html_section(
                'map', 'Map',
                concat(
-                   'Each circle is a cluster, and its area is the share of the rows. Clusters near each other are similar.',
+                   format('Each circle is a cluster, and its area is the share of the %s. Clusters near each other are similar.',
+                          unit_of_shares(clusters)),
                    CASE WHEN cardinality(clusters) > 1000
                             THEN ' Only the thousand largest are shown.' END,
                    (SELECT CASE WHEN bool_or(c.share < s.least AND (c.x NOT BETWEEN s.x0 AND s.x1
                                                                     OR c.y NOT BETWEEN s.y0 AND s.y1))
-                                    THEN ' A cluster with less than 1 % of the rows that is far from the others is at the edge.' END
+                                    THEN format(
+                                             ' A cluster with less than 1 %% of the %s that is far from the others is at the edge.',
+                                             unit_of_shares(clusters)) END
                       FROM unnest(clusters) c,
                            (SELECT least, min(b.x) AS x0, max(b.x) AS x1, min(b.y) AS y0,
                                    max(b.y) AS y1

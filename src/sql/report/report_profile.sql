@@ -146,7 +146,9 @@ BEGIN
                        CASE WHEN r.condition IS NULL
                                 THEN format('<p class="note">%s.</p>', html(r.rule))
                             ELSE format(
-                                     '<p>if %s</p><p class="note">%s of the rows that meet the condition are in this cluster; %s of the cluster meet it.</p>',
+                                     CASE unit_of_shares(clusters)
+                                          WHEN 'rows' THEN '<p>if %s</p><p class="note">%s of the rows that meet the condition are in this cluster; %s of the cluster meet it.</p>'
+                                          ELSE '<p>if %s</p><p class="note">Rows in this cluster have %s of the weight of the rows that meet the condition; rows that meet it have %s of the weight of the cluster.</p>' END,
                                      html(r.rule), html_value(r.precision, 'category'),
                                      html_value(r.coverage, 'category')) END,
                        '' ORDER BY r.coverage DESC, r.rule) AS lines
@@ -158,8 +160,9 @@ BEGIN
                concat(
                    'Short conditions that distinguish the clusters, learned on a sample of the table.',
                    CASE WHEN fidelity IS NOT NULL THEN format(
-                                                           ' They assign %s of the rows to the same cluster as the model does.',
-                                                           html_value(fidelity, 'category')) END),
+                                                           ' They assign %s of the %s to the same cluster as the model does.',
+                                                           html_value(fidelity, 'category'),
+                                                           unit_of_shares(clusters)) END),
                format(E'<ul class="rules">\n%s\n</ul>', items));
 EXCEPTION WHEN OTHERS THEN
     RETURN html_section('rules', 'Rules',

@@ -581,3 +581,339 @@ BEGIN
     RETURN written;
 END
 $$;
+
+-- Words about weights, where shares and sums are not of rows.
+CREATE OR REPLACE FUNCTION fastclust_internal.unit_of_shares(clusters report_cluster[]) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
+    SELECT CASE WHEN (clusters[1]).weight IS NULL THEN 'rows' ELSE 'weight' END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.report_map(clusters report_cluster[], profile profile_value[])
+    RETURNS text
+    LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
+DECLARE
+    shown_x float8 := (clusters[1]).shown_x;
+    shown_y float8 := (clusters[1]).shown_y;
+    -- the two features that increase or decrease most along each axis, from left to right and from
+    -- bottom to top
+    words text[];
+BEGIN
+    IF cardinality(clusters) < 2 OR shown_x IS NULL THEN
+        RETURN NULL;
+    END IF;
+    words := ARRAY(
+                 SELECT (SELECT ' ('
+                                || string_agg(
+                                       format('%s <code>%s</code>',
+                                              CASE WHEN q.s > 0 THEN 'more' ELSE 'less' END,
+                                              html(q.feature, 60)),
+                                       ', ' ORDER BY abs(q.s) DESC)
+                                || ')'
+                           FROM (SELECT f.*,
+                                        rank() OVER (ORDER BY abs(f.s) DESC, f.feature) AS place,
+                                        max(abs(f.s)) OVER () AS largest
+                                   FROM (SELECT v.feature,
+                                                sum(c.share * v.difference *
+                                                        CASE axis
+                                                             WHEN 1 THEN c.x
+                                                             ELSE c.y END) AS s
+                                           FROM unnest(profile) v
+                                           JOIN unnest(clusters) c USING (cluster)
+                                          GROUP BY v.place, v.feature) f) q
+                          WHERE q.place <= 2 AND q.s <> 0 AND abs(q.s) > 0.5 * q.largest)
+                   FROM generate_series(1, 2) axis
+                  ORDER BY axis);
+    RETURN html_section(
+               'map', 'Map',
+               concat(
+                   format('Each circle is a cluster, and its area is the share of the %s. Clusters near each other are similar.',
+                          unit_of_shares(clusters)),
+                   CASE WHEN cardinality(clusters) > 1000
+                            THEN ' Only the thousand largest are shown.' END,
+                   (SELECT CASE WHEN bool_or(c.share < s.least AND (c.x NOT BETWEEN s.x0 AND s.x1
+                                                                    OR c.y NOT BETWEEN s.y0 AND s.y1))
+                                    THEN format(
+                                             ' A cluster with less than 1 %% of the %s that is far from the others is at the edge.',
+                                             unit_of_shares(clusters)) END
+                      FROM unnest(clusters) c,
+                           (SELECT least, min(b.x) AS x0, max(b.x) AS x1, min(b.y) AS y0,
+                                   max(b.y) AS y1
+                              FROM least_shown(clusters) least, unnest(clusters) b
+                             WHERE b.share >= least
+                             GROUP BY least) s)),
+               concat(
+                   E'<figure>\n', svg_map(clusters[:1000], 1056, 520, 'wide'), E'\n',
+                   svg_map(clusters[:1000], 343, 360, 'narrow'),
+                   format(
+                       E'\n<figcaption>The two axes along which the clusters differ most. They show %s of the differences between them: '
+                           '%s from left to right%s, %s from bottom to top%s.</figcaption>\n</figure>',
+                       html_value(shown_x + shown_y, 'category'), html_value(shown_x, 'category'),
+                       words[1], html_value(shown_y, 'category'), words[2])));
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.report_rules(stored stored_models, group_value text,
+        clusters report_cluster[])
+    RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+DECLARE
+    items text;
+    fidelity float8;
+BEGIN
+    SELECT string_agg(format('<li id="rules-%s"><b>%s</b>%s</li>', q.cluster,
+                             html(cluster_label(q.cluster, q.name, 200)), q.lines),
+                      E'\n' ORDER BY q.share DESC, q.cluster),
+           max(q.fidelity) INTO items, fidelity
+      FROM (SELECT r.cluster, r.name, c.share, max(r.fidelity) AS fidelity,
+                   string_agg(
+                       CASE WHEN r.condition IS NULL
+                                THEN format('<p class="note">%s.</p>', html(r.rule))
+                            ELSE format(
+                                     CASE unit_of_shares(clusters)
+                                          WHEN 'rows' THEN '<p>if %s</p><p class="note">%s of the rows that meet the condition are in this cluster; %s of the cluster meet it.</p>'
+                                          ELSE '<p>if %s</p><p class="note">Rows in this cluster have %s of the weight of the rows that meet the condition; rows that meet it have %s of the weight of the cluster.</p>' END,
+                                     html(r.rule), html_value(r.precision, 'category'),
+                                     html_value(r.coverage, 'category')) END,
+                       '' ORDER BY r.coverage DESC, r.rule) AS lines
+              FROM cluster_rules(stored.model, group_value => $2) r
+              JOIN unnest(clusters[:40]) c USING (cluster)
+             GROUP BY 1, 2, 3) q;
+    RETURN html_section(
+               'rules', 'Rules',
+               concat(
+                   'Short conditions that distinguish the clusters, learned on a sample of the table.',
+                   CASE WHEN fidelity IS NOT NULL THEN format(
+                                                           ' They assign %s of the %s to the same cluster as the model does.',
+                                                           html_value(fidelity, 'category'),
+                                                           unit_of_shares(clusters)) END),
+               format(E'<ul class="rules">\n%s\n</ul>', items));
+EXCEPTION WHEN OTHERS THEN
+    RETURN html_section('rules', 'Rules',
+                        format(
+                            'The rules are learned on rows of the table, which cannot be read: %s.',
+                            html(SQLERRM)),
+                        NULL);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.report_story(stored stored_models, group_value text,
+        clusters report_cluster[], profile profile_value[], lines version_line[])
+    RETURNS text
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    WITH named AS (
+             SELECT c.cluster, c.share, c.share < 0.01 AS small,
+                    format('<b>%s</b>',
+                           html(COALESCE(c.name, format('cluster %s', c.cluster)), 200)) AS name,
+                    row_number() OVER (ORDER BY c.share DESC, c.cluster) AS i
+               FROM unnest(clusters) c),
+         feature AS (
+             SELECT v.*, row_number() OVER (PARTITION BY v.cluster
+                                            ORDER BY abs(v.difference) DESC, v.place) AS i
+               FROM unnest(profile) v
+              WHERE abs(v.difference) >= 0.5
+                AND NOT (SELECT bool_or(r.vector)
+                           FROM readable_versions r
+                          WHERE r.model_id = stored.id AND r.version = stored.version)),
+         before AS (
+             SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC OFFSET 1 LIMIT 1),
+         moved AS (
+             SELECT n.name, s.shares[cardinality(s.shares) - 1] AS old, n.share
+               FROM shares_by_version(stored, COALESCE(group_value, '')) s
+               JOIN named n USING (cluster)
+              WHERE abs(n.share - s.shares[cardinality(s.shares) - 1]) >= 0.01
+              ORDER BY abs(n.share - s.shares[cardinality(s.shares) - 1]) DESC, n.cluster LIMIT 1)
+    SELECT format(
+               E'<p class="story">%s</p>\n',
+               concat_ws(
+                   ' ',
+                   CASE WHEN cardinality(clusters) = 1 THEN 'All rows are in one cluster.'
+                        ELSE format('There are %s clusters.',
+                                    html_value(cardinality(clusters), 'count')) END,
+                   (SELECT string_agg(
+                               concat(
+                                   format(CASE n.i WHEN 1 THEN 'The largest, %s, has %s of the %s'
+                                                   ELSE '%s has %s' END,
+                                          n.name, html_value(n.share, 'category'),
+                                          unit_of_shares(clusters)),
+                                   (SELECT ': '
+                                           || string_agg(
+                                                  format(CASE WHEN f.kind IN (
+                                                                       'category', 'boolean')
+                                                                  THEN '%s for %s (all rows: %s)'
+                                                              ELSE '%s is %s (all rows: %s)' END,
+                                                         html(f.feature, 60),
+                                                         html_value(f.value, f.kind),
+                                                         html_value(f.overall, f.kind)),
+                                                  ', ' ORDER BY f.i)
+                                      FROM feature f
+                                     WHERE f.cluster = n.cluster AND f.i <= 2),
+                                   '.'),
+                               ' ' ORDER BY n.i)
+                      FROM named n
+                     WHERE cardinality(clusters) > 1 AND n.i <= 3 AND (n.i = 1 OR NOT n.small)),
+                   (SELECT format(CASE count(*)
+                                       WHEN 1 THEN 'One cluster has less than 1 %% of the %2$s.'
+                                       ELSE '%1$s clusters have less than 1 %% of the %2$s each.' END,
+                                  html_value(count(*), 'count'), unit_of_shares(clusters))
+                      FROM named n
+                     WHERE n.small AND n.i > 1
+                    HAVING count(*) > 0),
+                   (SELECT concat(
+                               format('Since version %s of %s ', b.version,
+                                      CASE WHEN b.trained_at::date = now.trained_at::date
+                                               THEN html_time(b.trained_at)
+                                           ELSE html_time(b.trained_at, true) END),
+                               CASE WHEN now.n = b.n THEN 'the number of rows is the same'
+                                    ELSE format(
+                                             'there are %s rows %s',
+                                             html_value(abs(now.n - b.n), 'count'),
+                                             CASE WHEN now.n > b.n THEN 'more'
+                                                  ELSE 'fewer' END) END,
+                               CASE WHEN now.clusters <> b.clusters
+                                        THEN format(' and %s clusters in place of %s',
+                                                    html_value(now.clusters, 'count'),
+                                                    html_value(b.clusters, 'count')) END,
+                               CASE WHEN now.churn IS NOT NULL
+                                        THEN format('; %s of the rows are in another cluster',
+                                                    html_value(now.churn, 'category')) END,
+                               (SELECT format('; the share of %s changed from %s to %s', m.name,
+                                              html_value(m.old, 'category'),
+                                              html_value(m.share, 'category'))
+                                  FROM moved m
+                                 WHERE now.clusters = b.clusters),
+                               '.')
+                      FROM before b,
+                           (SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC LIMIT 1) now)))
+     WHERE cardinality(clusters) > 0
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.read_plot(model text, group_value text) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+DECLARE
+    stored stored_models := readable_model($1);
+    version stored_versions := explained_version(stored, $2);
+    k integer := clusters(version.operator);
+    max_shown CONSTANT integer := 20;
+BEGIN
+    -- sizes of the clusters and, if centroids have features, the strongest features of each
+    -- cluster, in lines of up to 100 columns
+    RETURN concat_ws(
+               E'\n',
+               rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', stored.model,
+                                     CASE WHEN $2 IS NULL THEN '' ELSE format(' (%s)', $2) END,
+                                     version.version, k, CASE WHEN k = 1 THEN '' ELSE 's' END,
+                                     shown_value(version.n, 'number', false), version.relation),
+                              100, false)),
+               '',
+               (WITH s AS MATERIALIZED (
+                         SELECT z.*, n.name, max(z.share) OVER () AS max_share
+                           FROM (SELECT c.cluster,
+                                        round(clustered_rows(version) * c.weight / t.total)::bigint
+                                            AS size,
+                                        c.weight / t.total AS share,
+                                        row_number() OVER (
+                                            ORDER BY c.weight DESC, c.cluster) AS place
+                                   FROM centroids(version.operator) c,
+                                        (SELECT NULLIF(sum(w.weight), 0) AS total
+                                           FROM centroids(version.operator) w) t) z
+                           JOIN version_names(version) n USING (cluster))
+                SELECT concat_ws(
+                           E'\n',
+                           fit_text('cluster', 44, false)
+                           || fit_text(CASE WHEN version.cluster_rows IS NULL THEN 'rows'
+                                            ELSE 'weight' END, 14, true)
+                           || fit_text('share', 8, true),
+                           (SELECT string_agg(
+                                       fit_text(s.cluster::text, 6, true)
+                                       || '  '
+                                       || fit_text(s.name, 36, false)
+                                       || fit_text(
+                                              COALESCE(shown_value(s.size, 'number', false), ''),
+                                              14, true)
+                                       || fit_text(
+                                              COALESCE(shown_value(s.share, 'category', false), ''),
+                                              8, true)
+                                       || '  '
+                                       || COALESCE(
+                                              bar(s.share / NULLIF(s.max_share, 0), 32, false), ''),
+                                       E'\n' ORDER BY s.place)
+                              FROM s
+                             WHERE s.place <= max_shown),
+                           (SELECT E'\n'
+                                   || fit_text('', 38, false)
+                                   || fit_text('lower than all', 18, true)
+                                   || ' '
+                                   || fit_text('higher', 16, false)
+                                   || fit_text('in cluster', 13, true)
+                                   || fit_text('all rows', 14, true)
+                                   || E'\n'
+                                   || string_agg(c.lines, E'\n' ORDER BY c.place)
+                              FROM (SELECT s.place,
+                                           fit_text(s.cluster::text, 6, true)
+                                           || '  '
+                                           || rtrim(fit_text(s.name, 92, false))
+                                           || E'\n'
+                                           || string_agg(
+                                                  fit_text('', 8, false)
+                                                  || fit_text(p.label, 31, false)
+                                                  || bar(p.difference / 3, 16, true)
+                                                  || ' '
+                                                  || fit_text(shown_value(p.value, p.kind, false),
+                                                              13, true)
+                                                  || ' '
+                                                  || fit_text(shown_value(p.overall, p.kind, false),
+                                                              13, true),
+                                                  E'\n' ORDER BY p.place) AS lines
+                                      FROM s JOIN version_profile(version, 5) p USING (cluster)
+                                     WHERE s.place <= max_shown
+                                       AND p.place <= 5
+                                       AND p.value IS NOT NULL
+                                       AND (abs(p.difference) >= 0.1 OR p.place = 1)
+                                     GROUP BY s.place, s.cluster, s.name) c))),
+               CASE WHEN k > max_shown THEN E'\n'
+                                       || rtrim(
+                                              fit_text(
+                                                  format('and %s smaller clusters: see profile(%L)',
+                                                         k - max_shown, stored.model),
+                                                  100, false)) END);
+END
+$$;
+
+-- A hint about long names.
+CREATE OR REPLACE FUNCTION fastclust_owner.name_cluster(model text, cluster integer, name text,
+        group_value text, caller oid)
+    RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    stored stored_models := locked_model(model, true, false, caller);
+    version stored_versions := explained_version(stored, group_of($1, -1, group_value));
+    bearer bigint := version.identities[array_position(cluster_numbers(version.operator), cluster)];
+BEGIN
+    IF cluster IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'cluster must not be NULL';
+    ELSIF bearer IS NULL THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('cluster is %s, out of range', cluster),
+            DETAIL = format('Model "%s" has clusters %s.', stored.model,
+                            listed_numbers(version.operator));
+    ELSIF char_length(name) NOT BETWEEN 1 AND 200 THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('name has %s characters, out of range', char_length(name)),
+            DETAIL = 'A name has from 1 to 200 characters.',
+            HINT = CASE WHEN name = '' THEN 'NULL removes the name.' ELSE 'Shorten the name.' END;
+    ELSIF name ~ control_character() THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format(E'name contains the control character \\x%s',
+                             to_hex(ascii(substring(name FROM control_character())))),
+            DETAIL = 'A name must be one line of text.';
+    END IF;
+    DELETE FROM stored_names n
+     WHERE n.model_id = stored.id
+       AND n.group_value = version.group_value
+       AND n.identity = bearer;
+    IF name IS NOT NULL THEN
+        INSERT INTO stored_names (model_id, group_value, identity, name, named_by)
+        VALUES (stored.id, version.group_value, bearer, $3, pg_get_userbyid(caller));
+    END IF;
+END
+$$;

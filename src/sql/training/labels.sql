@@ -343,8 +343,8 @@ BEGIN
             HINT = 'To write the labels again, use option "replace" in place of "append". To add only new rows, select them with option "where".';
     END IF;
 EXCEPTION
-    WHEN undefined_function OR cannot_coerce THEN
-        NULL;    -- a type without an operator for equality
+    WHEN undefined_function OR cannot_coerce OR feature_not_supported THEN
+        NULL;    -- a type without an operator for equality, or a join that Citus does not support
 END
 $$;
 
@@ -378,8 +378,8 @@ BEGIN
             HINT = 'Name columns that identify a row together: {"key": ["...", "..."]}.';
     END IF;
 EXCEPTION
-    WHEN undefined_function THEN
-        NULL;    -- a type without an operator for equality
+    WHEN undefined_function OR feature_not_supported THEN
+        NULL;    -- a type without an operator for equality, or a query that Citus does not support
 END
 $$;
 

@@ -304,6 +304,24 @@ SELECT retrain_if_drifted('altered'), row_count(current_sketch('altered')),
        (SELECT count(*) FROM check_sketch('altered')) AS differences;
 ALTER TABLE orders RENAME b TO c;
 SELECT retrain_if_drifted('altered');
+-- The hints name ways that work: rebuild_sketch fails, and a training with the new name works.
+SELECT rebuild_sketch('altered');
+SELECT current_sketch('altered');
+BEGIN;
+SELECT train('altered', 'orders', '{a,c}', 2, 'compressive', '{"live": true, "quiet": true}');
+SELECT verdict, row_count(current_sketch('altered')), (SELECT count(*) FROM live_sketches) FROM drift('altered');
+ROLLBACK;
+BEGIN;
+SELECT keep_sketch('of notes', 'orders', '{a,c}', model_spec('altered'), '{"group_by": "note"}');
+ALTER TABLE orders RENAME note TO remark;
+\set ON_ERROR_ROLLBACK on
+SELECT current_sketch('of notes', '1');
+SELECT rebuild_sketch('of notes');
+ALTER TABLE orders DROP remark;
+SELECT current_sketch('of notes');
+SELECT drop_sketch('of notes');
+ROLLBACK;
+\set ON_ERROR_ROLLBACK off
 ALTER TABLE orders RENAME c TO b;
 SELECT retrain_if_drifted('altered');
 SELECT verdict, n, new_version FROM drift_log WHERE model = 'altered' ORDER BY id;

@@ -101,6 +101,12 @@ DECLARE
 BEGIN
     PERFORM check_live_isolation(name);
     live := locked_live(name);
+    IF missing_column(live) IS NOT NULL THEN
+        RAISE undefined_column USING
+            MESSAGE = format('live sketch "%s" cannot be counted', live.name),
+            DETAIL = format('Table %s has no column "%s".', live.relation, missing_column(live)),
+            HINT = repair_hint(live);
+    END IF;
     -- The columns may have other types than at keep_sketch.
     PERFORM check_live_types(live.relation, live.group_by, live.bucket),
             check_live_scan(live, live.relation);

@@ -193,7 +193,7 @@ BEGIN
         EXCEPTION WHEN OTHERS THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" no longer matches its table', live.name),
                 DETAIL = format('Table %s is not counted: %s.', added.leaf, SQLERRM),
-                HINT = 'Recount the live sketch with rebuild_sketch.';
+                HINT = repair_hint(live);
         END;
     END LOOP;
 END

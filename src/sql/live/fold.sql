@@ -111,7 +111,7 @@ BEGIN
             WHEN OTHERS THEN
                 RAISE WARNING USING
                     MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM),
-                    HINT = 'Recount the live sketch with rebuild_sketch.';
+                    HINT = repair_hint(live);
         END;
     END LOOP;
     RETURN folded;

@@ -28,7 +28,31 @@ CREATE FUNCTION fastclust_internal.column_problem(v live_leaves) RETURNS text
      LIMIT 1
 $$;
 
--- Returns true if keep_sketch gives this name to a trigger of the live sketch.
+-- Returns the first column that a live sketch reads and that its table does not have. Returns NULL if
+-- the table has all columns, or if it was dropped.
+CREATE FUNCTION fastclust_internal.missing_column(live kept_sketches) RETURNS name
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT u.name
+      FROM unnest(live.columns) WITH ORDINALITY u(name, i)
+     WHERE EXISTS (SELECT FROM pg_class c WHERE c.oid = live.relation)
+       AND NOT EXISTS (SELECT FROM pg_attribute a
+                        WHERE a.attrelid = live.relation AND a.attname = u.name)
+     ORDER BY u.i LIMIT 1
+$$;
+
+-- Returns the hint for an error about a live sketch that does not match its table. rebuild_sketch
+-- needs all columns.
+CREATE FUNCTION fastclust_internal.repair_hint(live kept_sketches) RETURNS text
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT CASE WHEN missing_column(live) IS NULL THEN 'Recount the live sketch with rebuild_sketch.'
+                ELSE format('Rename column "%s" back if it was renamed. ', missing_column(live))
+                         || CASE WHEN live.model_id IS NULL
+                                     THEN 'Or drop the live sketch with drop_sketch, and make it again with keep_sketch.'
+                                 ELSE format('Or train the model again with columns that %s has, and the option {"live": true}.',
+                                             live.relation) END END
+$$;
+
+-- Returns true if keep_sketch gives a trigger this name.
 CREATE FUNCTION fastclust_internal.is_live_trigger(name text, live_id bigint) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT name IN (format('fastclust_live_%s_rows', live_id),

@@ -97,11 +97,13 @@ BEGIN
 END
 $$;
 
--- Returns the text of the group that the given text names. Returns NULL if equal values of the
--- column may have several texts (named_group).
+-- Returns the text of the group that a text names, if equal values of the column have one text;
+-- otherwise NULL. Returns NULL also if the column is missing, because live_groups has the better
+-- error.
 CREATE FUNCTION fastclust_internal.strict_group(live kept_sketches, given text) RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT CASE WHEN least_groups(live.relation, live.group_by, '{}') IS NULL
+    SELECT CASE WHEN missing_column(live) IS NOT NULL THEN NULL
+                WHEN least_groups(live.relation, live.group_by, '{}') IS NULL
                     THEN named_group(live.relation, live.group_by, '{}', given) END
 $$;
 
@@ -137,7 +139,9 @@ BEGIN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('live sketch "%s" no longer matches its table', name),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
-            HINT = 'Recount the live sketch with rebuild_sketch, or drop it with drop_sketch.';
+            HINT = CASE WHEN missing_column(live) IS NULL
+                            THEN 'Recount the live sketch with rebuild_sketch, or drop it with drop_sketch.'
+                        ELSE repair_hint(live) END;
     END IF;
     IF least_groups(live.relation, live.group_by, '{}') IS NULL THEN
         RETURN QUERY SELECT g.* FROM live_texts(live) g;
@@ -394,7 +398,7 @@ BEGIN
         RAISE WARNING USING
             MESSAGE = format('live sketch "%s" no longer matches its table: rows are read', live.name),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
-            HINT = 'Recount the live sketch with rebuild_sketch.';
+            HINT = repair_hint(live);
     END IF;
     RETURN CASE WHEN problem IS NULL THEN live END;
 END
@@ -420,6 +424,7 @@ DECLARE
                                     LIMIT 1));
     -- columns that options where and since read; since includes its keys except and baseline
     option_columns name[];
+    missing name;    -- first feature that the relation does not have
 BEGIN
     IF named IS NULL THEN
         relation := locked_relation(relation);
@@ -450,6 +455,22 @@ BEGIN
                AND (a.attnum = ANY (p.partattrs) OR 0 = ANY (p.partattrs))) c(name);
     PERFORM check_stored_scan(stored, version, relation,
                               version.features || group_by || option_columns, named IS NOT NULL);
+    missing := (SELECT u.feature
+                  FROM unnest(version.features) WITH ORDINALITY u(feature, i)
+                 WHERE NOT EXISTS (SELECT FROM pg_attribute a
+                                    WHERE a.attrelid = relation AND a.attname = u.feature)
+                 ORDER BY u.i LIMIT 1);
+    IF named IS NULL AND missing IS NOT NULL THEN
+        RAISE undefined_column USING
+            MESSAGE = format('column "%s" of %s does not exist', missing, relation),
+            DETAIL = format('Model "%s" was trained on %s. The table has the columns %s.',
+                            stored.model, array_to_string(version.features, ', '),
+                            (SELECT string_agg(a.attname, ', ' ORDER BY a.attnum)
+                               FROM pg_attribute a
+                              WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped)),
+            HINT = format('Rename the column back if it was renamed. Or train the model again with columns that the table has: train(%L, %L, features, k).',
+                          stored.model, relation::text);
+    END IF;
     RETURN relation;
 END
 $$;

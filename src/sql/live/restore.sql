@@ -58,7 +58,7 @@ EXCEPTION
     WHEN OTHERS OR assert_failure THEN
         RAISE WARNING USING MESSAGE = format('live sketch "%s" no longer matches its table', live.name),
             DETAIL = format('Table %s is not counted: %s.', leaf, SQLERRM),
-            HINT = 'Recount the live sketch with rebuild_sketch.';
+            HINT = repair_hint(live);
 END
 $$;
 

@@ -140,7 +140,7 @@ BEGIN
         EXCEPTION WHEN OTHERS THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" no longer matches its table', live.name),
                 DETAIL = format('Table %s is not counted: %s.', added.leaf, SQLERRM),
-                HINT = 'Recount the live sketch with rebuild_sketch.';
+                HINT = repair_hint(live);
         END;
     END LOOP;
 END
@@ -176,6 +176,7 @@ DECLARE
                                     LIMIT 1));
     -- columns that options where and since read; since includes its keys except and baseline
     option_columns name[];
+    missing name;    -- first feature that the relation does not have
 BEGIN
     IF named IS NULL THEN
         relation := locked_relation(relation);
@@ -206,6 +207,22 @@ BEGIN
                AND (a.attnum = ANY (p.partattrs) OR 0 = ANY (p.partattrs))) c(name);
     PERFORM check_stored_scan(stored, version, relation,
                               version.features || group_by || option_columns, named IS NOT NULL);
+    missing := (SELECT u.feature
+                  FROM unnest(version.features) WITH ORDINALITY u(feature, i)
+                 WHERE NOT EXISTS (SELECT FROM pg_attribute a
+                                    WHERE a.attrelid = relation AND a.attname = u.feature)
+                 ORDER BY u.i LIMIT 1);
+    IF named IS NULL AND missing IS NOT NULL THEN
+        RAISE undefined_column USING
+            MESSAGE = format('column "%s" of %s does not exist', missing, relation),
+            DETAIL = format('Model "%s" was trained on %s. The table has the columns %s.',
+                            stored.model, array_to_string(version.features, ', '),
+                            (SELECT string_agg(a.attname, ', ' ORDER BY a.attnum)
+                               FROM pg_attribute a
+                              WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped)),
+            HINT = format('Rename the column back if it was renamed. Or train the model again with columns that the table has: train(%L, %L, features, k).',
+                          stored.model, relation::text);
+    END IF;
     RETURN relation;
 END
 $$;
@@ -917,3 +934,200 @@ BEGIN
     END IF;
 END
 $$;
+-- Hints where a column of a live sketch or of a model was dropped or renamed.
+CREATE FUNCTION fastclust_internal.missing_column(live kept_sketches) RETURNS name
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT u.name
+      FROM unnest(live.columns) WITH ORDINALITY u(name, i)
+     WHERE EXISTS (SELECT FROM pg_class c WHERE c.oid = live.relation)
+       AND NOT EXISTS (SELECT FROM pg_attribute a
+                        WHERE a.attrelid = live.relation AND a.attname = u.name)
+     ORDER BY u.i LIMIT 1
+$$;
+
+CREATE FUNCTION fastclust_internal.repair_hint(live kept_sketches) RETURNS text
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT CASE WHEN missing_column(live) IS NULL THEN 'Recount the live sketch with rebuild_sketch.'
+                ELSE format('Rename column "%s" back if it was renamed. ', missing_column(live))
+                         || CASE WHEN live.model_id IS NULL
+                                     THEN 'Or drop the live sketch with drop_sketch, and make it again with keep_sketch.'
+                                 ELSE format('Or train the model again with columns that %s has, and the option {"live": true}.',
+                                             live.relation) END END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.strict_group(live kept_sketches, given text) RETURNS text
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+    SELECT CASE WHEN missing_column(live) IS NOT NULL THEN NULL
+                WHEN least_groups(live.relation, live.group_by, '{}') IS NULL
+                    THEN named_group(live.relation, live.group_by, '{}', given) END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_owner.live_groups(name text, caller oid) RETURNS SETOF live_group
+    LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
+    SET search_path FROM CURRENT AS $$
+DECLARE
+    live kept_sketches := readable_live(name, caller);
+    problem text := sketch_problem(name, caller);
+BEGIN
+    IF problem IS NULL AND live.counting THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('live sketch "%s" is not counted yet', name),
+            HINT = 'Count its rows with rebuild_sketch; other sessions can write at the same time.';
+    END IF;
+    PERFORM check_live_snapshot(live);
+    IF problem IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('live sketch "%s" no longer matches its table', name),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
+            HINT = CASE WHEN missing_column(live) IS NULL
+                            THEN 'Recount the live sketch with rebuild_sketch, or drop it with drop_sketch.'
+                        ELSE repair_hint(live) END;
+    END IF;
+    IF least_groups(live.relation, live.group_by, '{}') IS NULL THEN
+        RETURN QUERY SELECT g.* FROM live_texts(live) g;
+    ELSE
+        RETURN QUERY
+            WITH by_text AS MATERIALIZED (SELECT g.* FROM live_texts(live) g),
+                 texts AS (SELECT array_agg(DISTINCT g.group_value COLLATE "C"
+                                            ORDER BY g.group_value COLLATE "C") AS given
+                             FROM by_text g)
+            SELECT u.least, g.bucket, merge_agg(g.s), merge_drift_counts_agg(g.counts)
+              FROM texts,
+                   unnest(texts.given,
+                          least_groups(live.relation, live.group_by, texts.given)) u(given, least)
+              JOIN by_text g ON g.group_value = u.given
+             GROUP BY 1, 2;
+    END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.live_of_version(version stored_versions,
+        since jsonb DEFAULT NULL)
+    RETURNS kept_sketches
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+DECLARE
+    live kept_sketches := model_live(version.model_id);
+    problem text;
+BEGIN
+    IF live.id IS NULL
+       OR NOT is_live_group(version.training_sketch, NULL, live.spec, NULL)
+       OR live.micro_options IS DISTINCT FROM (
+              CASE WHEN version.method = 'density' THEN jsonb_build_array(
+                                                            version.options -> 'micro_clusters',
+                                                            version.options ->
+                                                                'min_cluster_rows') END)
+       OR (live.drift_spec IS NOT NULL
+           AND live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text)
+       OR live.features <> version.features
+       OR live.vector <> version.vector
+       OR live.encoder::text IS DISTINCT FROM version.encoder::text
+       OR live.relation IS DISTINCT FROM COALESCE(
+              to_regclass(version.relation),
+              (SELECT live.relation
+                 FROM readable_models m
+                 JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version
+                WHERE m.id = version.model_id AND v.relation = version.relation
+                LIMIT 1))
+       OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket'
+       OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
+       OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')
+       OR live.group_by IS DISTINCT FROM version.options ->> 'group_by'
+       OR live.condition IS DISTINCT FROM version.options ->> 'where'
+       OR since - 'interval' <> jsonb_build_object('column', live.bucket) THEN
+        RETURN NULL;
+    END IF;
+    problem := sketch_problem(live.name);
+    IF problem IS NOT NULL THEN
+        RAISE WARNING USING
+            MESSAGE = format('live sketch "%s" no longer matches its table: rows are read', live.name),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
+            HINT = repair_hint(live);
+    END IF;
+    RETURN CASE WHEN problem IS NULL THEN live END;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_owner.fold_sketches(name text, caller oid) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path FROM CURRENT SET lock_timeout = '1s' AS $$
+DECLARE
+    live kept_sketches;
+    folded bigint := 0;
+BEGIN
+    PERFORM reject_read_only('live sketches cannot be made or changed');
+    IF name IS NOT NULL THEN
+        live := owned_live(name, caller);
+        RETURN fold_live(live.id);
+    END IF;
+    -- ALTER TYPE locks no table, so it may record a loss while the live sketch is being dropped.
+    PERFORM run_latest('DELETE FROM live_deltas d
+                         USING (SELECT o.ctid FROM live_deltas o
+                                 WHERE NOT EXISTS (SELECT FROM kept_sketches l
+                                                    WHERE l.id = o.live_id)
+                                   FOR UPDATE SKIP LOCKED) q
+                         WHERE d.ctid = q.ctid');
+    FOR live IN
+        SELECT * FROM kept_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id
+    LOOP
+        -- an error in one live sketch must not prevent the merging of the others
+        BEGIN
+            folded := folded + fold_live(live.id);
+        EXCEPTION
+            WHEN lock_not_available THEN
+                NULL;    -- an open transaction is writing a count
+            WHEN OTHERS THEN
+                RAISE WARNING USING
+                    MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM),
+                    HINT = repair_hint(live);
+        END;
+    END LOOP;
+    RETURN folded;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_owner.restore_leaf(live kept_sketches, leaf regclass) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.leaf = $2;
+    PERFORM name_leaf(live, leaf);
+    PERFORM count_rows(live.id, leaf, relation_owner(live.relation));
+EXCEPTION
+    WHEN OTHERS OR assert_failure THEN
+        RAISE WARNING USING MESSAGE = format('live sketch "%s" no longer matches its table', live.name),
+            DETAIL = format('Table %s is not counted: %s.', leaf, SQLERRM),
+            HINT = repair_hint(live);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust.rebuild_sketch(name text) RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    live kept_sketches;
+    lost boolean;
+BEGIN
+    PERFORM check_live_isolation(name);
+    live := locked_live(name);
+    IF missing_column(live) IS NOT NULL THEN
+        RAISE undefined_column USING
+            MESSAGE = format('live sketch "%s" cannot be counted', live.name),
+            DETAIL = format('Table %s has no column "%s".', live.relation, missing_column(live)),
+            HINT = repair_hint(live);
+    END IF;
+    -- The columns may have other types than at keep_sketch.
+    PERFORM check_live_types(live.relation, live.group_by, live.bucket),
+            check_live_scan(live, live.relation);
+    lost := sketch_problem(name) IS NOT NULL;
+    IF lost THEN
+        -- Writers have to wait only in this case.
+        PERFORM lock_out_writers(live.relation);
+    END IF;
+    PERFORM check_live_tables(live);
+    -- The triggers of leaves that left the tree go on counting until here, because a leaf might
+    -- have returned to the tree.
+    PERFORM set_live_triggers(live.id, v.leaf, false) FROM own_live_leaves v
+     WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t);
+    PERFORM forget_leaves(name);
+    RETURN count_live(live, lost);
+END
+$$;
+

@@ -151,6 +151,8 @@ DECLARE
     own boolean := COALESCE(stored.owner_id = role_id(current_user)
                             AND is_trusted_owner(version.trained_by_id),
                             false);
+    may_be_owner boolean := EXISTS (SELECT FROM pg_roles r
+                                     WHERE r.oid = stored.owner_id AND pg_has_role(r.oid, 'USAGE'));
     read_columns name[] := columns || ARRAY[(version.options ->> 'row_weight')::name,
                                               (version.options ->> 'unit')::name];
     problem text := CASE WHEN NOT own
@@ -183,13 +185,20 @@ BEGIN
             MESSAGE = format('rows for model "%s" of %s cannot be read by %s', stored.model,
                              stored.owner, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
-            HINT = CASE WHEN own THEN format(
-                                          'Name the table if you trust its owner: relation => %L, or retrain(model, ''{"relation": "..."}'').',
-                                          relation)
-                        -- SET ROLE to the owner would not protect the caller, because code of the
-                        -- owner can RESET ROLE.
-                        ELSE format('Log in as %I: after SET ROLE, code of that role could use your rights.',
-                                    stored.owner) END;
+            -- SET ROLE to the owner would not protect the caller, because code of the owner can
+            -- RESET ROLE.
+            HINT = CASE WHEN own
+                            THEN format('Name the table if you trust its owner: relation => %L, or retrain(model, ''{"relation": "..."}'').',
+                                        relation)
+                        WHEN may_be_owner
+                            THEN format('Log in as %I: after SET ROLE, code of that role could use your rights.',
+                                        stored.owner)
+                                 || CASE WHEN named THEN ''
+                                         ELSE format(' To read rows without a training, name the table if you trust its owner: relation => %L.',
+                                                     relation) END
+                        WHEN named
+                            THEN 'Name a view of your own that casts the column to a type of PostgreSQL.'
+                        ELSE format('Name the table if you trust its owner: relation => %L.', relation) END;
     END IF;
 END
 $$;

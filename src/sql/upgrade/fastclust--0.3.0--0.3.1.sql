@@ -1131,3 +1131,66 @@ BEGIN
 END
 $$;
 
+-- Hints that a reader of a model can follow.
+CREATE OR REPLACE FUNCTION fastclust_internal.check_stored_scan(stored stored_models, version stored_versions,
+        relation regclass, columns name[], named boolean)
+    RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+DECLARE
+    -- true if the caller itself chose the relation: the model is the caller's, and was trained by
+    -- the caller or a superuser
+    own boolean := COALESCE(stored.owner_id = role_id(current_user)
+                            AND is_trusted_owner(version.trained_by_id),
+                            false);
+    may_be_owner boolean := EXISTS (SELECT FROM pg_roles r
+                                     WHERE r.oid = stored.owner_id AND pg_has_role(r.oid, 'USAGE'));
+    read_columns name[] := columns || ARRAY[(version.options ->> 'row_weight')::name,
+                                              (version.options ->> 'unit')::name];
+    problem text := CASE WHEN NOT own
+                              OR (NOT named AND is_superuser(role_id(current_user)))
+                             THEN scan_problem(relation, read_columns, named)
+                         WHEN NOT named
+                             THEN owner_problem(relation, version.relation_owner) END;
+    class pg_class;
+BEGIN
+    IF NOT own AND named IS NOT TRUE THEN
+        SELECT * INTO class FROM pg_class c WHERE c.oid = relation;
+        problem := CASE WHEN class.relkind NOT IN ('r', 'p', 'm')
+                            THEN format('relation %s is not a table', relation)
+                        WHEN class.relrowsecurity
+                            THEN format('table %s has row-level security', relation)
+                        WHEN NOT EXISTS (
+                                 SELECT FROM pg_roles r
+                                  WHERE r.oid = stored.owner_id
+                                    AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
+                                    AND (has_table_privilege(r.oid, class.oid, 'SELECT')
+                                         OR (SELECT bool_and(has_column_privilege(
+                                                                 r.oid, class.oid, f, 'SELECT'))
+                                               FROM unnest(read_columns) f
+                                              WHERE f IS NOT NULL)))
+                            THEN format('role %s may not read %s', stored.owner, relation)
+                        ELSE problem END;
+    END IF;
+    IF problem IS NOT NULL THEN
+        RAISE insufficient_privilege USING
+            MESSAGE = format('rows for model "%s" of %s cannot be read by %s', stored.model,
+                             stored.owner, current_user),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
+            -- SET ROLE to the owner would not protect the caller, because code of the owner can
+            -- RESET ROLE.
+            HINT = CASE WHEN own
+                            THEN format('Name the table if you trust its owner: relation => %L, or retrain(model, ''{"relation": "..."}'').',
+                                        relation)
+                        WHEN may_be_owner
+                            THEN format('Log in as %I: after SET ROLE, code of that role could use your rights.',
+                                        stored.owner)
+                                 || CASE WHEN named THEN ''
+                                         ELSE format(' To read rows without a training, name the table if you trust its owner: relation => %L.',
+                                                     relation) END
+                        WHEN named
+                            THEN 'Name a view of your own that casts the column to a type of PostgreSQL.'
+                        ELSE format('Name the table if you trust its owner: relation => %L.', relation) END;
+    END IF;
+END
+$$;
+

@@ -429,6 +429,8 @@ DECLARE
     one bigint := CASE WHEN model IS NOT NULL THEN (locked_model(model, true)).id END;
     stored stored_models;
     found drift_checks;
+    reason text;    -- DETAIL and HINT of an error
+    hint text;
 BEGIN
     PERFORM reject_read_only('drift cannot be logged');
     FOR stored IN
@@ -466,10 +468,18 @@ BEGIN
             IF one IS NOT NULL THEN
                 RAISE;
             END IF;
-            SELECT 'failed', SQLERRM
+            GET STACKED DIAGNOSTICS reason = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+            reason := concat_ws(' ', NULLIF(reason, ''), NULLIF(hint, ''));
+            SELECT 'failed', concat_ws('. ', SQLERRM, NULLIF(reason, ''))
               INTO verdict, problem, group_value, effect, p_value, n, columns;
-            RAISE WARNING USING
-                MESSAGE = format('model "%s" cannot be checked: %s', model, problem);
+            IF reason = '' THEN
+                RAISE WARNING USING
+                    MESSAGE = format('model "%s" cannot be checked: %s', model, SQLERRM);
+            ELSE
+                RAISE WARNING USING
+                    MESSAGE = format('model "%s" cannot be checked: %s', model, SQLERRM),
+                    DETAIL = reason;
+            END IF;
         END;
         RETURN NEXT;
     END LOOP;

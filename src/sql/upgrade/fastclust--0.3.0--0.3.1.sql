@@ -1194,3 +1194,70 @@ BEGIN
 END
 $$;
 
+-- The reason why a model cannot be checked.
+CREATE OR REPLACE FUNCTION fastclust.check_drift(INOUT model text DEFAULT NULL, OUT version integer,
+        OUT group_value text, OUT verdict text, OUT effect double precision,
+        OUT p_value double precision, OUT n bigint, OUT columns jsonb, OUT problem text)
+    RETURNS SETOF record
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    one bigint := CASE WHEN model IS NOT NULL THEN (locked_model(model, true)).id END;
+    stored stored_models;
+    found drift_checks;
+    reason text;    -- DETAIL and HINT of an error
+    hint text;
+BEGIN
+    PERFORM reject_read_only('drift cannot be logged');
+    FOR stored IN
+        SELECT m.*
+          FROM own_models m JOIN pg_roles r ON r.rolname = current_user
+         WHERE CASE WHEN one IS NOT NULL THEN m.id = one
+                    ELSE m.version IS NOT NULL AND m.owner_id = r.oid END
+         ORDER BY m.model
+    LOOP
+        model := stored.model;
+        version := stored.version;
+        problem := NULL;
+        BEGIN
+            SELECT stored.id, stored.version, v.relation, sum(d.n) OVER (), d.mmd2, d.null_sd,
+                   d.p_value, d.fit_residual, d.effect,
+                   CASE WHEN d.verdict IN ('new group', 'gone') THEN 'slight' ELSE d.verdict END,
+                   d.columns, 0.01, 0.1, d.value
+              INTO found.model_id, found.version, found.relation, found.n, found.mmd2,
+                   found.null_sd, found.p_value, found.fit_residual, found.effect, found.verdict,
+                   found.columns, found.threshold, found.min_effect, found.group_value
+              FROM largest_group(stored) v,
+                   drift(stored.model, by => CASE WHEN stored.group_by IS NOT NULL THEN 'group' END) d
+             ORDER BY array_position('{drifted,new group,gone,slight,none}', d.verdict),
+                      d.effect DESC NULLS LAST LIMIT 1;
+            found.id := write_drift(found);
+            IF found.verdict = 'drifted' THEN
+                -- Any role may receive the notification. The id is useful only to roles that may
+                -- read drift_log.
+                PERFORM pg_notify('fastclust_drift', found.id::text);
+            END IF;
+            SELECT found.group_value, found.verdict, found.effect, found.p_value, found.n,
+                   found.columns
+              INTO group_value, verdict, effect, p_value, n, columns;
+        EXCEPTION WHEN OTHERS THEN
+            IF one IS NOT NULL THEN
+                RAISE;
+            END IF;
+            GET STACKED DIAGNOSTICS reason = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+            reason := concat_ws(' ', NULLIF(reason, ''), NULLIF(hint, ''));
+            SELECT 'failed', concat_ws('. ', SQLERRM, NULLIF(reason, ''))
+              INTO verdict, problem, group_value, effect, p_value, n, columns;
+            IF reason = '' THEN
+                RAISE WARNING USING
+                    MESSAGE = format('model "%s" cannot be checked: %s', model, SQLERRM);
+            ELSE
+                RAISE WARNING USING
+                    MESSAGE = format('model "%s" cannot be checked: %s', model, SQLERRM),
+                    DETAIL = reason;
+            END IF;
+        END;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+

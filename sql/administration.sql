@@ -18,6 +18,31 @@ SELECT verdict FROM drift('visits');
 SELECT retrain('visits');
 
 RESET SESSION AUTHORIZATION;
-SELECT drop_model('visits');
+-- The problem of check_drift has the reason and the hint.
+SET SESSION AUTHORIZATION regress_admin;
+SELECT train('of admin', 'shop.visits', '{amount,qty}', 3, options => '{"quiet": true}');
+SELECT model, verdict, problem FROM check_drift();
+RESET SESSION AUTHORIZATION;
+
+-- drop_sketch says that the next retraining makes the live sketch of a model again.
+SET SESSION AUTHORIZATION regress_owner;
+SET client_min_messages = notice;
+SELECT retrain('visits', '{"quiet": true}');
+SELECT name FROM live_sketches;
+SELECT drop_sketch('visits');
+SELECT retrain('visits', '{"live": false}');
+SELECT retrain('visits');
+SELECT name FROM live_sketches;
+SELECT retrain('visits', '{"live": true, "quiet": true}');
+SET client_min_messages = warning;
+RESET SESSION AUTHORIZATION;
+
+-- Before DROP EXTENSION: the statements of docs/administration.md drop all live sketches.
+SELECT keep_sketch(name, 'shop.visits', '{amount,qty}', model_spec('visits')) FROM (VALUES ('kept'), ('kept, too')) v(name);
+SELECT count(drop_model(model)) FROM fastclust.live_sketches WHERE model IS NOT NULL;
+SELECT count(drop_sketch(name)) FROM fastclust.live_sketches;
+SELECT (SELECT count(*) FROM live_sketches) AS live_sketches, array_agg(model) AS models FROM models;
+
+SELECT drop_model('of admin');
 DROP SCHEMA shop CASCADE;
 DROP ROLE regress_owner, regress_reader, regress_admin;

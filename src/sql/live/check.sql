@@ -132,8 +132,20 @@ CREATE FUNCTION fastclust.drop_sketch(name text) RETURNS void
 CREATE FUNCTION fastclust_owner.drop_sketch(name text, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
+DECLARE
+    live kept_sketches := locked_live(name, caller);
+    -- live model that the caller may retrain, or NULL
+    follower text := (SELECT m.model
+                        FROM stored_models m
+                       WHERE m.id = live.model_id AND is_member(caller, m.owner_id));
 BEGIN
-    PERFORM forget_live((locked_live(name, caller)).id);
+    PERFORM forget_live(live.id);
+    IF follower IS NOT NULL THEN
+        RAISE NOTICE USING
+            MESSAGE = format('the next retraining of model "%s" makes its live sketch again', follower),
+            HINT = format('To prevent this, use retrain(%L, ''{"live": false}''), or drop the model with drop_model.',
+                          follower);
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION fastclust.drop_sketch IS

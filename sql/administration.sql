@@ -43,6 +43,19 @@ SELECT count(drop_model(model)) FROM fastclust.live_sketches WHERE model IS NOT 
 SELECT count(drop_sketch(name)) FROM fastclust.live_sketches;
 SELECT (SELECT count(*) FROM live_sketches) AS live_sketches, array_agg(model) AS models FROM models;
 
-SELECT drop_model('of admin');
+-- A superuser gives the models of a dropped role to another role. A role that does not exist is an error.
+CREATE ROLE regress_gone; GRANT USAGE, CREATE ON SCHEMA shop TO regress_gone; GRANT SELECT ON shop.visits TO regress_gone;
+SET SESSION AUTHORIZATION regress_gone;
+SELECT train('left', 'shop.visits', '{amount,qty}', 3, options => '{"quiet": true}');
+RESET SESSION AUTHORIZATION;
+DROP OWNED BY regress_gone; DROP ROLE regress_gone;
+SELECT owner FROM models WHERE model = 'left';
+UPDATE fastclust_internal.stored_models SET owner = 'regress_nobody' WHERE owner = 'regress_gone';
+CREATE ROLE regress_gone;
+SELECT owner FROM models WHERE model = 'left';
+DROP ROLE regress_gone;
+UPDATE fastclust_internal.stored_models SET owner = 'regress_owner' WHERE owner = 'regress_gone';
+SELECT owner FROM models WHERE model = 'left';
+SELECT drop_model('of admin'), drop_model('left');
 DROP SCHEMA shop CASCADE;
 DROP ROLE regress_owner, regress_reader, regress_admin;

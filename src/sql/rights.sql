@@ -79,6 +79,21 @@ BEGIN
 END
 $$;
 
+-- Rejects a new owner that is no role. Only a restore, which inserts, may store such a name.
+CREATE FUNCTION fastclust_owner.check_new_owner() RETURNS trigger
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.oid = role_id(NEW.owner)) THEN
+        RAISE undefined_object USING MESSAGE = format('role "%s" does not exist', NEW.owner),
+            HINT = format('Model "%s" keeps its owner. Create the role first, or name another one.',
+                          NEW.model);
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER new_owner BEFORE UPDATE OF owner ON stored_models
+    FOR EACH ROW EXECUTE FUNCTION check_new_owner();
+
 -- Trigger functions are in fastclust_owner, too: a role could otherwise use them on its own table,
 -- whose rows may have types with casts that are the role's code. The exception is live_change,
 -- because keep_sketch makes its triggers with the rights of the caller.

@@ -3,7 +3,10 @@
 
 CREATE VIEW fastclust.models WITH (security_barrier) AS
     SELECT m.model,
-           m.owner::name AS owner, m.readers::name[] AS readers, m.version,
+           CASE WHEN EXISTS (SELECT FROM pg_roles r WHERE r.oid = m.owner_id)
+                     OR right(m.owner::name::text, 10) = ' (dropped)' THEN m.owner::name
+                ELSE (m.owner::name::text || ' (dropped)')::name END AS owner,
+           m.readers::name[] AS readers, m.version,
            (SELECT count(DISTINCT o.version) FROM version_groups o
              WHERE o.model_id = m.id) AS versions,
            v.method, v.relation, v.features, m.group_by,
@@ -29,7 +32,8 @@ COMMENT ON VIEW models IS
     'that was trained';
 COMMENT ON COLUMN models.model IS 'name of the model';
 COMMENT ON COLUMN models.owner IS
-    'role that owns the model; only it and its members may change the model';
+    'role that owns the model; only it and its members may change the model. The mark '
+    '"(dropped)": the role no longer exists';
 COMMENT ON COLUMN models.readers IS 'roles that may use the model; "public" is everyone';
 COMMENT ON COLUMN models.version IS
     'current version, which predict uses; NULL if there are only candidates';

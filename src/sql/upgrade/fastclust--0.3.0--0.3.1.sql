@@ -1282,3 +1282,50 @@ BEGIN
 END
 $$;
 
+
+-- Rejects a new owner that is no role. Only a restore, which inserts, may store such a name.
+CREATE FUNCTION fastclust_owner.check_new_owner() RETURNS trigger
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.oid = role_id(NEW.owner)) THEN
+        RAISE undefined_object USING MESSAGE = format('role "%s" does not exist', NEW.owner),
+            HINT = format('Model "%s" keeps its owner. Create the role first, or name another one.',
+                          NEW.model);
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER new_owner BEFORE UPDATE OF owner ON stored_models
+    FOR EACH ROW EXECUTE FUNCTION check_new_owner();
+REVOKE EXECUTE ON FUNCTION fastclust_owner.check_new_owner() FROM PUBLIC;
+
+-- Owners that were dropped are marked.
+CREATE OR REPLACE VIEW fastclust.models WITH (security_barrier) AS
+    SELECT m.model,
+           CASE WHEN EXISTS (SELECT FROM pg_roles r WHERE r.oid = m.owner_id)
+                     OR right(m.owner::name::text, 10) = ' (dropped)' THEN m.owner::name
+                ELSE (m.owner::name::text || ' (dropped)')::name END AS owner,
+           m.readers::name[] AS readers, m.version,
+           (SELECT count(DISTINCT o.version) FROM version_groups o
+             WHERE o.model_id = m.id) AS versions,
+           v.method, v.relation, v.features, m.group_by,
+           CASE WHEN m.group_by IS NOT NULL THEN v.groups END AS groups, v.k, v.dim, v.n,
+           v.objective, v.trained_at, v.note
+      FROM readable_models m
+      CROSS JOIN LATERAL (
+                     SELECT min(v.method) AS method, min(v.relation) AS relation,
+                            min(v.features::text)::name[] AS features, count(*) AS groups,
+                            max(v.k) AS k, max(dim(v.operator)) AS dim,
+                            CASE WHEN count(*) > 0 THEN least(greatest(
+                                                                  sum(v.n), -9223372036854775808),
+                                                              9223372036854775807)::bigint END AS n,
+                            sum(v.objective * v.n) FILTER (
+                                WHERE v.objective = 0
+                                OR abs(v.objective) BETWEEN 1e-280 AND 1e280)
+                                / NULLIF(sum(v.n), 0) AS objective,
+                            max(v.trained_at) AS trained_at, min(v.note) AS note
+                       FROM version_groups v
+                      WHERE v.model_id = m.id AND v.version = m.version) v;
+COMMENT ON COLUMN models.owner IS
+    'role that owns the model; only it and its members may change the model. The mark '
+    '"(dropped)": the role no longer exists';

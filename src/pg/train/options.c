@@ -323,7 +323,7 @@ static const training_option training_options[] = {
 	},
 	{
 		"keep", OPTION_WHOLE, ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE, AT(keep),
-		"5", "number of old versions to keep", 0, 1e6
+		"5", "number of old versions to keep, now and after later retrainings", 0, 1e6
 	},
 	{
 		"activate", OPTION_BOOL, ANY_TRAINING | FOR_IMPORT | FOR_SKETCH | FOR_LIVE,

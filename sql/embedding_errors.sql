@@ -32,3 +32,56 @@ ALTER TABLE rows RENAME x TO y;
 SELECT retrain('live');
 SELECT drop_model(model) FROM (VALUES ('nulls'), ('live')) v(model);
 DROP TABLE rows, sketches;
+
+-- A NULL, a NaN or an infinity in a vector is an error of the training; the hint has a condition
+-- that leaves out such rows, in addition to one that is given. Workers do not change it.
+\set SHOW_CONTEXT never
+CREATE TABLE broken AS
+SELECT i AS id, CASE WHEN i % 50 = 3 THEN '{3,NULL}' ELSE ARRAY[i % 7, i % 5]::real[] END AS emb,
+       CASE WHEN i % 50 = 4 THEN '{NaN,1}' ELSE ARRAY[i % 7, i % 5]::real[] END AS "Emb b",
+       CASE WHEN i = 5 THEN '{1,-Infinity}' ELSE ARRAY[i % 7, i % 5]::float8[] END AS wide
+  FROM generate_series(1, 500) i;
+SELECT train('broken', 'broken', 'emb', 2);
+SELECT train('broken', 'broken', 'emb', 2, options => '{"where": "id > 10 OR id = 1"}');
+SELECT train('broken', 'broken', 'Emb b', 2);
+SELECT train('broken', 'broken', 'wide', 2);
+SELECT train('broken', 'broken', 'emb', 2, 'compressive');
+SELECT train('broken', 'broken', 'emb', 2, 'kernel');
+SELECT train('broken', 'broken', 'emb', method => 'density');
+SELECT choose_k('broken', 'emb');
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT train('broken', 'broken', 'emb', 2);
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+SELECT train('broken', 'broken', 'emb', 2, options => '{"quiet": true, "where": "array_position(emb, NULL) IS NULL"}') AS version;
+SELECT train('broken', 'broken', 'Emb b', 2, options => E'{"quiet": true, "where": "array_position(\\"Emb b\\", ''NaN'') IS NULL"}') AS version;
+SELECT train('broken', 'broken', 'wide', 2, options => '{"quiet": true, "where": "NOT ''{Infinity,-Infinity}'' && wide"}') AS version;
+
+-- The name of a model in the place of its operator, encoder or spec: the hint has the function
+-- that returns it.
+SELECT assign('broken', ARRAY[1, 1]);
+SELECT centroids('it''s');
+SELECT encode_row('broken', b) FROM broken b;
+SELECT sketch_agg(wide, 'broken') FROM broken;
+SELECT 'broken'::sketch;
+
+-- Sketches are no features, and the hint names the functions that read them.
+CREATE TABLE stored AS SELECT sketch_agg(ARRAY[i % 3, i % 5], sketch_spec(2, 10, 1.0)) AS s FROM generate_series(1, 100) i;
+SELECT train('stored', 'stored', 's', 2);
+
+-- The hint about an unknown metric lists the metrics that the function takes.
+SELECT train('broken', 'broken', 'emb', 2, options => '{"metric": "l2"}');
+SELECT kmeans_agg(wide, 2, '{"metric": "l2"}') FROM broken WHERE id > 5;
+SELECT sketch_spec(2, 10, 1.0, options => '{"metric": "l2"}');
+SELECT fastop_agg(wide, 1, '{"metric": "l2"}') FROM broken;
+
+-- Texts that do not repeat are one category, so there are fewer distinct rows than clusters.
+CREATE TABLE letters AS SELECT 'letter ' || i AS body, i % 2 AS half FROM generate_series(1, 1000) i;
+SELECT train('letters', 'letters', 'body', 5);
+SELECT train('letters', 'letters', '{half}', 5);
+
+DROP TABLE broken, stored, letters;
+SELECT drop_model('broken');

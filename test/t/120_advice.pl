@@ -215,6 +215,22 @@ follows('a key of labels', q{SELECT write_labels('mixed', 'things', 'labels');},
 	sub { my ($json) = $_[0] =~ /(\{"key": .*\})/ or return undef; return "SELECT write_labels('mixed', 'things', 'labels', options => '" . ($json =~ s/\.\.\./id/r) . "');" });
 is(messages_of(q{SELECT write_labels('mixed', 'things', 'labels', options => '{"key": ["id"], "replace": true}');}), '', 'labels are written again with option "replace"');
 
+# ---- vectors with elements that are no numbers, and names in the place of operators ----
+$server->query(q{CREATE TABLE vectors AS SELECT i AS id, CASE WHEN i % 9 = 3 THEN '{3,NULL}' ELSE ARRAY[i % 7, i % 5]::real[] END AS x,
+       CASE WHEN i % 9 = 4 THEN '{3,NaN}' ELSE ARRAY[i % 7, i % 5]::real[] END AS "it's b" FROM generate_series(1, 300) i});
+trains('a vector with a NULL', 'vectors', "'x'", qr/element 2 is NULL/);
+trains('a vector with a NaN', 'vectors', "'it''s b'", qr/element 2 is NaN/);
+trains('a vector with a NaN beside a condition', 'vectors', "'it''s b'", qr/element 2 is NaN/, q{'{"where": "id > 7"}'});
+follows('the name of a model in the place of its operator', q{SELECT assign('m', ARRAY[1, 2])}, qr/invalid input syntax for type fastop/,
+	sub { return $_[0] =~ /pass (model_operator\('m'\))\./ ? "SELECT assign($1, ARRAY[1, 2])" : undef });
+
+# ---- sketches of columns whose scales differ ----
+$server->query(q{CREATE TABLE uneven AS SELECT i % 4 + sin(i) AS small, CASE WHEN i % 11 > 0 THEN 1.7e7 * (i * 0.6180339 - floor(i * 0.6180339)) ELSE 8e6 END AS large
+  FROM generate_series(1, 8000) i});
+my $decoded = 'SELECT count(d) FROM (SELECT sketch_agg(x, (SELECT fastclust.sketch_spec_agg(x, 4) FROM coordinates)) AS s FROM coordinates) c, decode(s, 4) d;';
+follows('columns of unequal scales', "WITH coordinates AS (SELECT ARRAY[small, large] AS x FROM uneven) $decoded", qr/deviations of the columns differ by a factor/,
+	sub { return $_[0] =~ /(encode_row)/ ? "WITH coordinates AS (SELECT $1(e, u) AS x FROM uneven u, (SELECT encoder_agg(u, '{small,large}') AS e FROM uneven u) f) $decoded" : undef });
+
 # ---- every hint of the sources names things that exist ----
 
 # Collects [place, text] of each hint: strings of C after errhint, strings of SQL after HINT =.

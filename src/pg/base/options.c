@@ -492,6 +492,19 @@ column_option(const char *option, const char *column, const char *value)
 }
 
 char *
+where_option(const char *given, const char *condition)
+{
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfoString(&json, "{\"where\": ");
+	escape_json(&json, given == NULL ? condition
+				: psprintf("(%s) AND %s", given, condition));
+	appendStringInfoChar(&json, '}');
+	return quote_literal_cstr(json.data);
+}
+
+char *
 options_for_both(const char *literal)
 {
 	return psprintf("%s; for encoder_agg, pass only the value of \"encoder\"",
@@ -500,20 +513,39 @@ options_for_both(const char *literal)
 
 /* ---- the metric in arguments and options ---- */
 
-fc_metric
-metric_of_options(const char *name)
+/*
+ * Returns the metric with this name among the first `count` metrics; FC_EUCLIDEAN
+ * for NULL. Raises an error for any other name.
+ */
+static fc_metric
+metric_among(const char *name, int count)
 {
 	named_value metrics[FC_METRICS];
 
-	for (int metric = 0; metric < FC_METRICS; metric++)
+	for (int metric = 0; metric < count; metric++)
 		metrics[metric] = (named_value)
 	{
 		fc_metric_name((fc_metric) metric),
 			metric
 	};
 	return name != NULL ? (fc_metric) choice_of_name("option \"metric\":", name,
-													 metrics, FC_METRICS)
+													 metrics, count)
 		: FC_EUCLIDEAN;
+}
+
+fc_metric
+metric_of_options(const char *name)
+{
+	return metric_among(name, FC_METRICS);
+}
+
+fc_metric
+metric_with_means(const char *name)
+{
+	StaticAssertDecl(FC_INNER_PRODUCT == FC_METRICS - 1, "all other metrics have means");
+	if (name != NULL && strcmp(name, fc_metric_name(FC_INNER_PRODUCT)) == 0)
+		check_metric_has_means(FC_INNER_PRODUCT);
+	return metric_among(name, FC_INNER_PRODUCT);
 }
 
 fc_metric
@@ -522,7 +554,7 @@ metric_among_options(const Jsonb *options)
 	JsonbValue *metric = (options != NULL ? value_of_key(options, "metric")
 						  : NULL);
 
-	return metric_of_options(metric != NULL && metric->type == jbvString
+	return metric_with_means(metric != NULL && metric->type == jbvString
 							 ? pnstrdup(metric->val.string.val,
 										(Size) metric->val.string.len)
 							 : NULL);

@@ -94,6 +94,12 @@ extern char *name_hint(const char *given, int length, const char *const *names,
 extern char *column_option(const char *option, const char *column, const char *value);
 
 /*
+ * Returns an SQL literal with the option "where", for a hint: `condition`, in
+ * addition to the condition `given` unless that is NULL.
+ */
+extern char *where_option(const char *given, const char *condition);
+
+/*
  * Appends a remark to a literal with options of train, for hints that both
  * train and encoder_agg raise: encoder_agg takes only the object inside of
  * "encoder".
@@ -126,7 +132,13 @@ extern void put_option_help(FunctionCallInfo fcinfo, const option *known,
 extern fc_metric metric_of_options(const char *name);
 
 /*
- * Returns the metric that the options name, or the Euclidean metric if they
+ * Does the same for clusterings, whose metrics must have means, and lists only
+ * these metrics.
+ */
+extern fc_metric metric_with_means(const char *name);
+
+/*
+ * Returns the metric that options of a clustering name, or the Euclidean metric if they
  * name no metric or `options` is NULL. Ignores all other options, which the
  * caller must check.
  */

@@ -54,8 +54,11 @@ value_in(FunctionCallInfo fcinfo, const value_type *type)
 		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				errmsg("invalid input syntax for type %s", type->name),
 				errdetail("The text form is \\x followed by an even number of hexadecimal digits."),
-				hex[0] != '{' ? 0
-				: errhint("Text in braces belongs to another argument. Name that argument in the call: name => '{...}'."));
+				hex[0] == '{'
+				? errhint("Text in braces belongs to another argument. Name that argument in the call: name => '{...}'.")
+				: hex[0] == '\\' || hex[0] == '\0' || type->of_model == NULL ? 0
+				: errhint("If this is the name of a model, pass %s(%s).", type->of_model,
+						  quote_literal_cstr(hex)));
 	value = palloc0(VARHDRSZ + (length - 2) / 2);
 	for (Size at = 2; at < length; at += HEX_PIECE)
 	{

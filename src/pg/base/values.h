@@ -15,6 +15,8 @@ typedef struct value_type
 {
 	const char *name;
 	fc_status	(*check) (const void *bytes, size_t size);
+	const char *of_model;		/* function that returns the value of this
+								 * type of a model; NULL: there is none */
 } value_type;
 
 /*

@@ -171,6 +171,12 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
  */
 #define NARROW_SIGMAS	0.6
 
+/*
+ * Ratio of the largest to the smallest standard deviation of the columns from
+ * which the hint about a poor fit suggests to scale them. A guess.
+ */
+#define UNEQUAL_DEVIATIONS	100.0
+
 static void
 read_arguments(FunctionCallInfo fcinfo, decode_call *call)
 {
@@ -298,6 +304,26 @@ fits_widths(const decode_call *call)
 }
 
 /*
+ * Returns the ratio of the largest to the smallest standard deviation of the
+ * rows in the coordinates of the spec, without columns of one value; 1 if no
+ * column varies.
+ */
+static double
+ratio_of_deviations(const fc_problem *problem)
+{
+	double		smallest = INFINITY;
+	double		largest = 0;
+
+	for (size_t i = 0; i < problem->n; i++)
+		if (problem->stddev[i] > 0)
+		{
+			smallest = Min(smallest, problem->stddev[i]);
+			largest = Max(largest, problem->stddev[i]);
+		}
+	return largest > 0 ? largest / smallest : 1;
+}
+
+/*
  * Reports that a sketch is not sufficient, and suggests a remedy. The limits
  * were measured by bench/decoders.py.
  */
@@ -332,7 +358,10 @@ warn_of_limits(const decode_call *call)
 		ereport(NOTICE,
 				errmsg("the centroids explain the sketch poorly: %.0f %% of it remains unexplained",
 					   100 * result->relative_residual),
-				call->spec->sample_centroids > 0
+				ratio_of_deviations(&call->problem) > UNEQUAL_DEVIATIONS
+				? errhint("The standard deviations of the columns differ by a factor of %.2g. Make the spec and the sketches of scaled columns, as encode_row returns them by default.",
+						  ratio_of_deviations(&call->problem))
+				: call->spec->sample_centroids > 0
 				? errhint("Make a new spec from a sample of these rows, or increase k.")
 				: errhint("Make the spec with sketch_spec_agg from a sample of these rows."));
 	if (call->k > MAX_DECODED_CLUSTERS)

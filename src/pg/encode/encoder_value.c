@@ -50,7 +50,7 @@ check_encoder(const void *bytes, size_t size)
 	return FC_OK;
 }
 
-static const value_type encoder_type = {"encoder", check_encoder};
+static const value_type encoder_type = {"encoder", check_encoder, "model_encoder"};
 
 PG_FUNCTION_INFO_V1(fastclust_encoder_in);
 Datum

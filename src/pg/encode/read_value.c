@@ -15,6 +15,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
@@ -224,6 +225,20 @@ advice_on_type(Oid type)
 	return "Cluster a view with (%1$s)::text as categories if it has few distinct values, or leave out the column.";
 }
 
+/* Returns true if the type is fastclust's type of sketches. */
+static bool
+is_sketch(Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	Form_pg_type form = (Form_pg_type) GETSTRUCT(tuple);
+	char	   *schema = get_namespace_name(form->typnamespace);
+	bool		found = strcmp(NameStr(form->typname), "sketch") == 0 &&
+	schema != NULL && strcmp(schema, "fastclust") == 0;
+
+	ReleaseSysCache(tuple);
+	return found;
+}
+
 static void
 reject_type(Oid type, const char *name)
 {
@@ -236,6 +251,9 @@ reject_type(Oid type, const char *name)
 			errdetail("Features are numbers, booleans, dates, times, intervals, enums, texts, arrays of numbers, and jsonb by paths."),
 			get_typtype(base) == TYPTYPE_COMPOSITE
 			? errhint("%s", advice_on_row(base, column))
+			: is_sketch(base)
+			? errhint("A sketch summarises many rows. Add the sketches and compute the clusters of all their rows: SELECT d.* FROM (SELECT merge_agg(%s) AS s FROM ...) m, decode(m.s, k) d.",
+					  column)
 			: errhint(advice_on_type(base), column));
 }
 

@@ -240,8 +240,7 @@ read_kmeans_options(Jsonb *given, int min, fc_kmeans_options *options)
 
 	read_options(given, known, lengthof(known));
 	options->effort = effort_of_options(effort);
-	options->metric = metric_of_options(metric);
-	check_metric_has_means(options->metric);
+	options->metric = metric_with_means(metric);
 }
 
 double *

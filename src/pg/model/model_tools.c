@@ -214,7 +214,7 @@ fastclust_scaled_vector(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(2))
 		PG_RETURN_NULL();
-	v = read_vector_argument(fcinfo, &call->vectors, 2, "x");
+	v = read_vector_argument(fcinfo, &call->vectors, 2, "vector");
 	if (call->fixed && call->d > 0)
 		check_vector_dim(&v, (size_t) call->d, "the first row");
 	find_scaling(fcinfo, v.d, call);

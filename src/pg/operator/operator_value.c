@@ -109,7 +109,7 @@ check_operator(const void *bytes, size_t size)
 	return verify_operator(&op);
 }
 
-static const value_type operator_type = {"fastop", check_operator};
+static const value_type operator_type = {"fastop", check_operator, "model_operator"};
 
 PG_FUNCTION_INFO_V1(fastclust_fastop_in);
 Datum

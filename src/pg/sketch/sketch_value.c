@@ -9,7 +9,7 @@
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
 
-static const value_type spec_type = {"sketch_spec", fc_spec_check};
+static const value_type spec_type = {"sketch_spec", fc_spec_check, "model_spec"};
 static const value_type sketch_type = {"sketch", fc_sketch_check};
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_spec_in);

@@ -41,10 +41,7 @@ law_of_name(const char *name)
 static bool
 sketches_cosine(const char *metric)
 {
-	fc_metric	of_options = metric_of_options(metric);
-
-	check_metric_has_means(of_options);
-	return of_options == FC_COSINE;
+	return metric_with_means(metric) == FC_COSINE;
 }
 
 static void

@@ -752,3 +752,25 @@ report_nulls(const training *t, int64 imputed, int64 n)
 					   100 * (double) encoder.skipped / (double) encoder.rows),
 				errdetail("Shares of NULL in a sample: %s.", shares_of_nulls(&encoder)));
 }
+
+const char *
+column_of_other_texts(const training *t, const fc_weighted_rows *sample)
+{
+	fc_encoder	encoder;
+	double	   *mean = palloc(t->dim * sizeof(double));
+	double	   *deviation = palloc(t->dim * sizeof(double));
+
+	if (t->source.encoder == NULL)
+		return NULL;
+	encoder = encoder_of_source(&t->source);
+	fc_weighted_moments(sample, mean, deviation);
+	for (Size i = 0; i < encoder.features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder.feature[i];
+
+		if (feature->kind == FC_FEATURE_CATEGORY && feature->other &&
+			mean[feature->first + feature->categories] > 0.5)
+			return feature_name(&encoder, feature);
+	}
+	return NULL;
+}

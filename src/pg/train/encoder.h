@@ -29,6 +29,12 @@ extern const fc_weighted_rows *rows_without_nulls(const training *t,
  */
 extern bool *null_dimensions(const train_source *source);
 
+/*
+ * Returns the name of a column of texts, more than half of which count as
+ * "other" in the sample; NULL if there is none.
+ */
+extern const char *column_of_other_texts(const training *t, const fc_weighted_rows *sample);
+
 extern void warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 								 const char *of_sample);
 extern void report_nulls(const training *t, int64 imputed, int64 n);

@@ -148,7 +148,7 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 		flags &= ~QUERY_PARALLEL;
 	announce_scan(t, &request, flags);
 	plan.value = plan_of_scan(t, &t->source, &request);
-	run_query(bucket_scan_text(&t->source, NULL, false), 1, &plan, flags);
+	run_row_query(t, bucket_scan_text(&t->source, NULL, false), 1, &plan, flags);
 	if (SPI_processed > 0)
 		(void) query_value(0, 2, &null);
 	if (null)

@@ -604,19 +604,6 @@ read_factors(Jsonb *json)
 	return factors;
 }
 
-/*
- * Returns the metric with this name. Raises an error for a metric in which
- * clusters have no means.
- */
-static fc_metric
-metric_of_training(const char *name)
-{
-	fc_metric	metric = metric_of_options(name);
-
-	check_metric_has_means(metric);
-	return metric;
-}
-
 train_options *
 read_train_options(Jsonb *json, option_user function)
 {
@@ -642,7 +629,7 @@ read_train_options(Jsonb *json, option_user function)
 	if (o->since_json != NULL)
 		o->since = read_window(o->since_json, function);
 	o->factors = read_factors(object_of(json, "factors"));
-	o->metric = metric_of_training(given->metric);
+	o->metric = metric_with_means(given->metric);
 	o->effort = effort_of_options(given->effort);
 	o->sample = (row_sampling) choice_of_name("sample", given->sample, samples, lengthof(samples));
 	o->method = given->method == NULL ? METHOD_NONE

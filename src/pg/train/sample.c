@@ -10,7 +10,9 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/memutils.h"
 
 #include "base/rng.h"
 #include "numerics/rows.h"
@@ -441,19 +443,82 @@ fill_of_source(const train_source *source, scaling scaled)
 	return fill;
 }
 
+/* ---- queries of rows ---- */
+
+/*
+ * Returns the condition that is true for vectors without the defect that a
+ * message names.
+ */
+static char *
+condition_without(const char *defect, const char *column)
+{
+	const char *name = quote_identifier(column);
+
+	if (strcmp(defect, "infinite") == 0)
+		return psprintf("NOT '{Infinity,-Infinity}' && %s", name);
+	return psprintf("array_position(%s, %s) IS NULL", name,
+					strcmp(defect, "NaN") == 0 ? "'NaN'" : "NULL");
+}
+
+/*
+ * Adds a hint to an error about an element of a vector: a condition that leaves
+ * out such rows. The error can be that of a parallel worker, which does not
+ * know the name of the column.
+ */
+static void
+hint_bad_element(void *training_of_scan)
+{
+	const training *t = training_of_scan;
+	const train_source *source = &t->source;
+	MemoryContext old;
+	const char *message;
+	const char *defect;
+
+	if (!source->array || (geterrcode() != ERRCODE_NULL_VALUE_NOT_ALLOWED &&
+						   geterrcode() != ERRCODE_DATA_EXCEPTION))
+		return;
+	old = MemoryContextSwitchTo(CurTransactionContext);
+	message = CopyErrorData()->message;
+	defect = strstr(message, " is ");
+	if (defect != NULL && strncmp(message, "vector element ", strlen("vector element ")) == 0)
+		errhint("Leave out such rows of column \"%s\": options => %s.", source->features[0],
+				where_option(t->options->where,
+							 condition_without(defect + strlen(" is "),
+											   source->features[0])));
+	MemoryContextSwitchTo(old);
+}
+
+void
+run_row_query(const training *t, const char *text, int count, const query_argument *arguments,
+			  int flags)
+{
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
+		.callback = hint_bad_element,
+		.arg = (void *) t
+	};
+
+	error_context_stack = &callback;
+	run_query(text, count, arguments, flags);
+	error_context_stack = callback.previous;
+}
+
 /* ---- the sample ---- */
 
 Size
 dimension_of(const training *t)
 {
-	bool		null;
-	Datum		d;
+	bool		null = true;
+	Datum		d = (Datum) 0;
 
 	if (t->source.encoder != NULL)
 		return t->source.encoder->dim;
-	d = query_datum(psprintf("SELECT cardinality(scaled_vector(NULL, NULL, %s)) %s LIMIT 1",
-							 t->source.raw, rows_from(&t->source, all_rows, NULL)),
-					0, NULL, 0, &null);
+	run_row_query(t, psprintf("SELECT cardinality(scaled_vector(NULL, NULL, %s)) %s LIMIT 1",
+							  t->source.raw, rows_from(&t->source, all_rows, NULL)),
+				  0, NULL, 0);
+	if (SPI_processed > 0)
+		d = query_value(0, 1, &null);
+	end_query();
 	if (null)
 		reject_no_rows(t);
 	return (Size) DatumGetInt32(d);
@@ -488,7 +553,7 @@ draw_samples(const training *t, const train_source *source, Size dim, const char
 	memory_account memory = {"a sample"};
 	int64		n;
 
-	run_query(text, 1, &plan, sampling_flags(t, size, 0, dim));
+	run_row_query(t, text, 1, &plan, sampling_flags(t, size, 0, dim));
 	for (uint64 row = 0; row < SPI_processed; row++)
 		samples[row] = read_sample(source, row, &memory, &n);
 	end_query();

@@ -44,6 +44,13 @@ extern Size rows_in_budget(double size, Size used, Size of_number, Size dimensio
  */
 extern int	sampling_flags(const training *t, double rows, Size used, Size dim);
 
+/*
+ * Runs a query that reads rows of the training. An error about an element of
+ * a vector gets a hint that names the column.
+ */
+extern void run_row_query(const training *t, const char *text, int count,
+						  const query_argument *arguments, int flags);
+
 /* Returns the choice of about `wanted` rows of the training. */
 static inline row_choice
 some_rows(const training *t, double wanted)

@@ -456,8 +456,8 @@ run_scan(const training *t, const fc_weighted_rows *sample,
 		"scan_plan",
 			plan_of_scan(t, &t->source, request)
 	};
-	run_query(scan_text(&source, all_rows),
-			  source.planned ? 3 : 1, arguments, flags);
+	run_row_query(t, scan_text(&source, all_rows),
+				  source.planned ? 3 : 1, arguments, flags);
 	rows = SPI_processed;
 	fits = palloc_extended(Max(1, rows) * sizeof(group_fit),
 						   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
@@ -530,8 +530,8 @@ sample_groups(const training *t, double wanted, double rows, int *count)
 	group_sample *samples;
 	memory_account memory = {"sampling the groups"};
 
-	run_query(scan_text(&t->source, some_rows(t, read)), 1,
-			  &plan, scan_flags(&t->source));
+	run_row_query(t, scan_text(&t->source, some_rows(t, read)), 1,
+				  &plan, scan_flags(&t->source));
 	AtEOXact_GUC(false, nest);
 	samples = palloc(Max(1, SPI_processed) * sizeof(group_sample));
 	*count = 0;

@@ -105,7 +105,7 @@ static bool
 read_any_vector(FunctionCallInfo fcinfo, scan_call_state *call, const scan_plan *plan,
 				double *x)
 {
-	vector		v = read_vector_argument(fcinfo, &call->reader, call->cells, "x");
+	vector		v = read_vector_argument(fcinfo, &call->reader, call->cells, "vector");
 	const double *row;
 
 	check_vector_dim(&v, plan->d, plan->of_what);
@@ -189,7 +189,7 @@ first_state(FunctionCallInfo fcinfo, scan_call_state *call)
 					  call->plan->encoder != NULL
 					  ? call->plan->d
 					  : (Size) read_vector_argument(fcinfo, &call->reader,
-													call->cells, "x").d);
+													call->cells, "vector").d);
 	return new_state(fcinfo, call, call->plan, &fields);
 }
 

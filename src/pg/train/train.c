@@ -155,6 +155,7 @@ check_groups(const training *t, const fc_weighted_rows *sample, double groups)
 static void
 check_clusters(const training *t, const fc_weighted_rows *sample)
 {
+	const char *texts;
 	Size		different;
 
 	if (!is_whole(t, sample))
@@ -163,14 +164,19 @@ check_clusters(const training *t, const fc_weighted_rows *sample)
 	if (t->k <= 1)
 		return;
 	different = distinct_rows(sample, t->k);
-	if (different < t->k)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("k is %zu, but %s has only %s", t->k,
-					   t->source.relation,
-					   different == 1 ? "one distinct row"
-					   : psprintf("%zu distinct rows", different)),
-				errdetail("All other rows are equal to one of these in every column that is clustered."),
-				errhint("Lower k, or add a column in which more rows differ."));
+	if (different >= t->k)
+		return;
+	texts = column_of_other_texts(t, sample);
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("k is %zu, but %s has only %s", t->k,
+				   t->source.relation,
+				   different == 1 ? "one distinct row"
+				   : psprintf("%zu distinct rows", different)),
+			errdetail("All other rows are equal to one of these in every column that is clustered."),
+			texts == NULL
+			? errhint("Lower k, or add a column in which more rows differ.")
+			: errhint("Most values of column \"%s\" are rare or long, and count as one category, \"other\". To cluster texts by their meaning, cluster a column of their embeddings.",
+					  texts));
 }
 
 static void

@@ -66,7 +66,7 @@ scan_sums(const training *t, const scan_request *request, const char *query, int
 								   Max(1, t->estimate)) / source.max_weight;
 	}
 	plan.value = plan_of_scan(t, &source, request);
-	run_query(query, 1, &plan, scan_flags(&source) | flags);
+	run_row_query(t, query, 1, &plan, scan_flags(&source) | flags);
 	AtEOXact_GUC(false, nest);
 }
 

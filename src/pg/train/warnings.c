@@ -11,7 +11,6 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/json.h"
 #include "utils/lsyscache.h"
 
 #include "encode/learn.h"
@@ -217,7 +216,6 @@ static char *
 where_within_fence(const training *t, const fc_encoder_feature *feature,
 				   const char *column, const fc_column_facts *facts)
 {
-	const char *where = t->options->where;
 	bool		low = facts->skew < 0;
 	const char *name = quote_identifier(column);
 	char	   *bound = constant_of(feature->kind, facts->fence[low ? 0 : 1]);
@@ -225,14 +223,8 @@ where_within_fence(const training *t, const fc_encoder_feature *feature,
 						  ? psprintf("(%s %s %s) IS NOT TRUE", name,
 									 low ? "<" : ">", bound)
 						  : psprintf("%s %s %s", name, low ? ">=" : "<=", bound));
-	StringInfoData json;
 
-	initStringInfo(&json);
-	appendStringInfoString(&json, "{\"where\": ");
-	escape_json(&json, where == NULL ? within
-				: psprintf("(%s) AND %s", where, within));
-	appendStringInfoChar(&json, '}');
-	return quote_literal_cstr(json.data);
+	return where_option(t->options->where, within);
 }
 
 /*

@@ -78,6 +78,11 @@ SELECT kmeans_agg(wide, 2, '{"metric": "l2"}') FROM broken WHERE id > 5;
 SELECT sketch_spec(2, 10, 1.0, options => '{"metric": "l2"}');
 SELECT fastop_agg(wide, 1, '{"metric": "l2"}') FROM broken;
 
+-- Names of DBSCAN lead to those of method density.
+SELECT train('broken', 'broken', 'emb', method => 'DBSCAN');
+SELECT train('broken', 'broken', 'emb', method => 'density', options => '{"eps": 0.5}');
+SELECT train('broken', 'broken', 'emb', method => 'density', options => '{"min_samples": 5}');
+
 -- Texts that do not repeat are one category, so there are fewer distinct rows than clusters.
 CREATE TABLE letters AS SELECT 'letter ' || i AS body, i % 2 AS half FROM generate_series(1, 1000) i;
 SELECT train('letters', 'letters', 'body', 5);

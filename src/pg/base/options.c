@@ -28,16 +28,38 @@
  */
 #define MAX_HINT_NAMES	80
 
+/* Names of other libraries, and the names of fastclust for the same. */
+static const char *const other_names[][2] = {
+	{"eps", "scale"},
+	{"min_samples", "min_cluster_rows"},
+	{"min_cluster_size", "min_cluster_rows"},
+	{"dbscan", "density"},
+	{"hdbscan", "density"}
+};
+
+/* Returns the one of `names` that another library calls `given`; NULL: none. */
+static const char *
+name_of_other_library(const char *given, int length, const char *const *names, int count)
+{
+	for (Size i = 0; i < lengthof(other_names); i++)
+		if (strlen(other_names[i][0]) == (Size) length &&
+			pg_strncasecmp(other_names[i][0], given, (Size) length) == 0)
+			for (int j = 0; j < count; j++)
+				if (strcmp(names[j], other_names[i][1]) == 0)
+					return names[j];
+	return NULL;
+}
+
 char *
 name_hint(const char *given, int length, const char *const *names, int count,
 		  const char *what)
 {
 	StringInfoData hint;
-	const char *meant = NULL;
-	int			min = MAX_WRONG(length) + 1;
+	const char *meant = name_of_other_library(given, length, names, count);
+	int			min = meant != NULL ? 0 : MAX_WRONG(length) + 1;
 
 	initStringInfo(&hint);
-	for (int i = 0; i < count && length <= NAMEDATALEN; i++)
+	for (int i = 0; min > 0 && i < count && length <= NAMEDATALEN; i++)
 	{
 		int			wrong = varstr_levenshtein_less_equal(given, length, names[i],
 														  (int) strlen(names[i]), 1, 1,

@@ -5,7 +5,7 @@
 # DATA_FOLDER has a load.py that returns real sets; without it only generated data are used.
 # BENCH_ONLY="speed quality" runs only these parts of
 #   speed quality kernels assignment pictures        the default
-#   decoders training factors iterations rows neighbours nystroem models defaults drift kmeans
+#   decoders training factors iterations rows products neighbours nystroem models defaults drift kmeans
 #   number rules density weights peers             the longer ones
 # The head of bench/PART.py says what a part measures; for the parts papers and regressions see
 # bench/papers.sh and bench/regressions.sh.
@@ -73,6 +73,7 @@ part()
 			;;
 		factors) $python bench/factors.py "${with_data[@]}" ;;
 		rows) $python bench/rows.py --csv "$out/rows.csv" ;;
+		products) $python bench/products.py --csv "$out/products.csv" ;;
 		neighbours) needs_data neighbours || return 0; $python bench/neighbours.py "${with_data[@]}" --out "$out" --docs "$docs" ;;
 		nystroem) needs_data nystroem || return 0; $python bench/nystroem.py "${with_data[@]}" --out "$out" --docs "$docs" ;;
 		iterations) $python bench/iterations.py --csv "$out/iterations.csv" --docs "$docs" ;;

@@ -152,6 +152,60 @@ $server->query('DROP SUBSCRIPTION of_all', database => 'copied');
 $server->query("SELECT setval(pg_get_serial_sequence(t, 'id'), 1, false) FROM unnest('{stored_models,training_steps,drift_checks,kept_sketches}'::text[]) t; SELECT drop_model('own'), drop_sketch('own')", database => 'copied');
 is(said("SET client_min_messages = error; SELECT $own; SELECT keep_sketch('own', 'r', '{a}', sketch_spec(1, 16, 1.0))", database => 'copied'), "1|2|\n500", 'a former subscriber takes ids that are free');
 
+# ---- a subscriber of all tables counts its own rows, and skips the sums of the publisher ----
+# Subscribers are on another server, because a slot on their own waits for their transactions.
+$server->query(<<'SQL', database => 'published');
+SELECT drop_model(model) FROM models;
+SELECT train('counted', 'r', '{a,b}', 3, 'compressive', '{"quiet": true, "live": true}');
+INSERT INTO r SELECT i, i % 3, i % 5 FROM generate_series(501, 600) i;
+SELECT fold_sketches('counted');
+INSERT INTO r SELECT i, i % 3, i % 5 FROM generate_series(601, 700) i;
+SELECT pg_drop_replication_slot('of_all') FROM pg_replication_slots WHERE slot_name = 'of_all';
+SELECT pg_create_logical_replication_slot(s, 'pgoutput') FROM unnest('{of_dump,by_hand}'::text[]) s;
+SQL
+FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-s', '--no-publications', '-f', "$server->{directory}/schema.sql", 'published');
+my $other = FastclustTest->new;
+$other->query("CREATE DATABASE $_") for 'of_dump', 'by_hand';
+FastclustTest::run_or_die(FastclustTest::program('psql'), '-Xq', '-v', 'ON_ERROR_STOP=1', '-o', '/dev/null', '-d', 'of_dump', '-f', "$server->{directory}/schema.sql");
+$other->query('CREATE EXTENSION fastclust; CREATE TABLE r (id int PRIMARY KEY, a float8, b int)', database => 'by_hand');
+$other->query("CREATE SUBSCRIPTION $_ CONNECTION 'host=$server->{directory} port=54321 user=postgres dbname=published' PUBLICATION of_all WITH (create_slot = false, slot_name = '$_')", database => $_) for 'of_dump', 'by_hand';
+# Returns rows, counted rows and groups that differ, once the subscriber has the rows of the publisher and all tables are copied.
+my $counts = sub {
+	my ($database, $rows, $name) = @_;
+	my $waiting = q{SELECT (SELECT count(*) FROM r) || ' ' || (SELECT count(*) FROM pg_subscription_rel s WHERE s.srsubid = (SELECT oid FROM pg_subscription WHERE subname = current_database()) AND s.srsubstate <> 'r')};
+	for (1 .. 300)
+	{
+		last if said($waiting, database => $database) eq "$rows 0";
+		select undef, undef, undef, 0.1;
+	}
+	return said("SELECT count(*), row_count(current_sketch('$name')), (SELECT count(*) FROM check_sketch('$name')), (SELECT state FROM live_sketches WHERE name = '$name') FROM r", database => $database);
+};
+is($counts->('of_dump', 700, 'counted'), '700|700|0|ready', 'the schema of a dump has the triggers, which count each row once');
+like($counts->('by_hand', 700, 'counted'), qr/ERROR:  live sketch "counted" .*rebuild_sketch/s, 'a table made by hand has no triggers, and readers get an error');
+is(said("SELECT rebuild_sketch('counted')", database => 'by_hand'), 700, '... until rebuild_sketch, also while the subscription goes on');
+$server->use_server;
+$server->query(<<'SQL', database => 'published');
+DELETE FROM r WHERE id <= 50;
+UPDATE r SET a = a + 1 WHERE id > 650;
+SELECT fold_sketches('counted');
+INSERT INTO r SELECT i, i % 3, i % 5 FROM generate_series(701, 800) i;
+SQL
+$other->use_server;
+is($counts->($_, 750, 'counted'), '750|750|0|ready', "$_: later rows are counted once, and folds of the publisher change nothing") for 'of_dump', 'by_hand';
+is(said("SELECT fold_sketches('counted') > 0; SELECT row_count(current_sketch('counted')) FROM rebuild_sketch('counted')", database => 'of_dump'), "t\n750", 'the subscriber folds its own changes');
+$server->use_server;
+$server->query(q(SELECT drop_sketch('counted')), database => 'published');
+$server->query(q(INSERT INTO r VALUES (801, 1, 1)), database => 'published');
+$other->use_server;
+for my $database ('of_dump', 'by_hand')
+{
+	like($counts->($database, 751, 'counted'), qr/live sketch "counted" does not exist/, "$database: a live sketch that the publisher drops is dropped");
+	is(said('SELECT (SELECT count(*) FROM live_leaves), (SELECT count(*) FROM live_bases)', database => $database), '0|0', '... with its sums');
+	$other->query("DROP SUBSCRIPTION $database", database => $database);
+}
+undef $other;
+$server->use_server;
+
 # ---- DDL that is visible in every snapshot ----
 for my $change ('TRUNCATE log_1', 'ALTER TABLE log DETACH PARTITION log_1', 'ALTER TABLE log ATTACH PARTITION log_1 FOR VALUES FROM (0) TO (1000)', 'CREATE TABLE log_3 PARTITION OF log FOR VALUES FROM (-10) TO (0)')
 {

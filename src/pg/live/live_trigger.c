@@ -24,6 +24,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
+#include "replication/logicalworker.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
@@ -532,4 +533,30 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 	else
 		count_change(live, trigger);
 	return PointerGetDatum(NULL);
+}
+
+/* ---- rows of a publisher ---- */
+
+/*
+ * BEFORE ROW trigger of the tables of sums. Skips a row that a subscription
+ * copies from these tables of its publisher: the triggers of the subscriber
+ * count the same rows themselves.
+ */
+PG_FUNCTION_INFO_V1(fastclust_skip_replicated);
+Datum
+fastclust_skip_replicated(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) ||
+		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event) ||
+		!TRIGGER_FIRED_BEFORE(trigger->tg_event))
+		ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				errmsg("function %s can only be called by the triggers of live sketches",
+					   "skip_replicated"));
+	if (IsLogicalWorker())
+		return PointerGetDatum(NULL);
+	return PointerGetDatum(TRIGGER_FIRED_BY_UPDATE(trigger->tg_event)
+						   ? trigger->tg_newtuple
+						   : trigger->tg_trigtuple);
 }

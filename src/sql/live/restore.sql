@@ -164,3 +164,34 @@ $$;
 CREATE TRIGGER restored AFTER INSERT ON kept_sketches REFERENCING NEW TABLE AS came FOR EACH
     STATEMENT EXECUTE FUNCTION restored_sketches();
 ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER restored;
+
+-- Rows that a subscription copies from a publisher. A publication FOR ALL TABLES has the tables of
+-- fastclust, so a copied row of kept_sketches arrives, and the subscriber counts its own rows as
+-- after a restore. The publisher's sums would be counted twice. They are skipped, except in writes
+-- of the subscriber's own triggers, whose depth is above 0.
+CREATE FUNCTION fastclust_owner.skip_replicated() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'fastclust_skip_replicated' LANGUAGE C;
+
+-- Removes the sums of a live sketch that the publisher has removed.
+CREATE FUNCTION fastclust_owner.forget_replicated() RETURNS trigger
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    DELETE FROM live_deltas d WHERE d.live_id = OLD.id;
+    DELETE FROM live_bases b WHERE b.live_id = OLD.id;
+    DELETE FROM live_leaves v WHERE v.live_id = OLD.id;
+    RETURN OLD;
+END
+$$;
+
+CREATE TRIGGER skip_replicated BEFORE INSERT OR UPDATE OR DELETE ON live_leaves FOR EACH ROW WHEN (
+    pg_trigger_depth() = 0) EXECUTE FUNCTION skip_replicated();
+CREATE TRIGGER skip_replicated BEFORE INSERT OR UPDATE OR DELETE ON live_bases FOR EACH ROW WHEN (
+    pg_trigger_depth() = 0) EXECUTE FUNCTION skip_replicated();
+CREATE TRIGGER skip_replicated BEFORE INSERT OR UPDATE OR DELETE ON live_deltas FOR EACH ROW WHEN (
+    pg_trigger_depth() = 0) EXECUTE FUNCTION skip_replicated();
+CREATE TRIGGER forget_replicated BEFORE DELETE ON kept_sketches FOR EACH ROW
+    EXECUTE FUNCTION forget_replicated();
+ALTER TABLE live_leaves ENABLE REPLICA TRIGGER skip_replicated;
+ALTER TABLE live_bases ENABLE REPLICA TRIGGER skip_replicated;
+ALTER TABLE live_deltas ENABLE REPLICA TRIGGER skip_replicated;
+ALTER TABLE kept_sketches ENABLE REPLICA TRIGGER forget_replicated;

@@ -75,5 +75,15 @@ SELECT s, messages(format('SELECT drift(''m'', since => %L)', s)) FROM unnest(AR
     '{"where": "true", "baseline": {"where": "true"}}', '{"where": "true", "baseline": 3}']) s;
 SELECT messages($$SELECT drift('m', 'sales_1', since => '{"partition": "last"}')$$);
 SELECT messages($$SELECT drift('m', sketch => (SELECT training_sketch FROM model_versions WHERE model = 'm' AND version = 1), since => '{"partition": "last"}')$$);
+-- Errors about the rows of a window name the window.
+CREATE TABLE equal (at date, a float8, b float8) PARTITION BY RANGE (at);
+CREATE TABLE equal_1 PARTITION OF equal FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
+CREATE TABLE equal_2 PARTITION OF equal FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
+INSERT INTO equal SELECT '2026-01-05', i, sin(i) FROM generate_series(1, 1000) i;
+INSERT INTO equal SELECT '2026-02-05', 1, 2 FROM generate_series(1, 100) i;
+ANALYZE equal;
+SELECT o, messages(format('SELECT train(''equal'', ''equal'', ''{a,b}'', 3, options => %L)', o)) FROM unnest(ARRAY[
+    '{"since": {"partition": "last"}}', '{"where": "a = 1 AND b = 2"}', '{"where": "b > 1", "since": {"column": "at", "interval": "3 days"}}',
+    '{"where": "b < 1", "since": {"partition": "last"}}', '{"where": "a < 3 AND b < 1"}']) o;
 SELECT count(drop_model(m)) AS models_dropped FROM unnest('{m,of a window,live}'::text[]) m;
-DROP TABLE sales, orders, windows, times, visits, before; DROP FUNCTION messages;
+DROP TABLE sales, equal, orders, windows, times, visits, before; DROP FUNCTION messages;

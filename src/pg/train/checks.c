@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "utils/jsonb.h"
+
 #include "pg/train/checks.h"
 #include "pg/train/options.h"
 #include "pg/train/query.h"
@@ -12,11 +14,22 @@
 #define MIN_LEVELS	2
 #define MAX_LEVELS	8
 
+char *
+source_condition_text(const training *t)
+{
+	const char *condition = t->source.condition;
+	Jsonb	   *since = t->options->since_json;
+
+	return psprintf("%s%s%s%s",
+					condition == NULL ? "" : " where ",
+					condition == NULL ? "" : condition,
+					since == NULL ? "" : " in the window ",
+					since == NULL ? "" : JsonbToCString(NULL, &since->root, VARSIZE(since)));
+}
+
 void
 reject_no_rows(const training *t)
 {
-	char	   *condition = t->source.condition;
-
 	if (OidIsValid(t->source.id) &&
 		!DatumGetBool(query_datum(psprintf("SELECT EXISTS (SELECT FROM %s)",
 										   t->source.relation),
@@ -24,10 +37,9 @@ reject_no_rows(const training *t)
 		ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND),
 				errmsg("%s is empty", t->source.relation));
 	ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND),
-			errmsg("%s has no rows with all features%s%s%s", t->source.relation,
+			errmsg("%s has no rows with all features%s%s", t->source.relation,
 				   t->source.cosine ? " and a length above 0" : "",
-				   condition == NULL ? "" : " where ",
-				   condition == NULL ? "" : condition),
+				   source_condition_text(t)),
 			t->source.weight == NULL ? 0 : errdetail("Rows of weight 0 are left out."));
 }
 
@@ -36,9 +48,10 @@ check_k_of_count(const training *t, int64 n)
 {
 	if ((int64) t->k > n)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("k is %zu, but %s has %s", t->k, t->source.relation,
+				errmsg("k is %zu, but %s has %s%s", t->k, t->source.relation,
 					   n == 1 ? "one row"
-					   : psprintf("%lld rows", (long long) n)),
+					   : psprintf("%lld rows", (long long) n),
+					   source_condition_text(t)),
 				errhint("Lower k: each cluster needs a row."));
 }
 

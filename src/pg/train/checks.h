@@ -9,6 +9,13 @@
 #include "pg/train/version.h"
 
 /*
+ * Describes the options that choose rows, as the end of "the table has rows":
+ * " where CONDITION" for option "where", " in the window {...}" for option
+ * "since", "" if all rows are read.
+ */
+extern char *source_condition_text(const training *t);
+
+/*
  * Raises an error that says that the relation is empty, or that no row has a
  * value for every feature.
  */

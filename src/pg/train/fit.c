@@ -13,6 +13,7 @@
 #include "pg/base/progress.h"
 #include "pg/factor/qkmeans_call.h"
 #include "pg/operator/operator_value.h"
+#include "pg/train/checks.h"
 #include "pg/train/decoded.h"
 #include "pg/train/fit.h"
 #include "pg/train/lloyd.h"
@@ -727,10 +728,11 @@ possible_clusters(const training *t, const fc_weighted_rows *rows)
 	if (distinct < t->k && t->source.group_by == NULL &&
 		t->method != METHOD_DENSITY)
 		ereport(WARNING,
-				errmsg("k is %zu, but a sample of %zu rows of %s has %s", t->k,
+				errmsg("k is %zu, but a sample of %zu rows of %s has %s%s", t->k,
 					   rows->n, t->source.relation,
 					   distinct == 1 ? "one distinct row"
-					   : psprintf("%zu distinct rows", distinct)),
+					   : psprintf("%zu distinct rows", distinct),
+					   source_condition_text(t)),
 				errdetail("Model \"%s\" gets one cluster for each distinct row.",
 						  t->model),
 				distinct < rows->n

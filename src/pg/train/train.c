@@ -168,10 +168,11 @@ check_clusters(const training *t, const fc_weighted_rows *sample)
 		return;
 	texts = column_of_other_texts(t, sample);
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("k is %zu, but %s has only %s", t->k,
+			errmsg("k is %zu, but %s has only %s%s", t->k,
 				   t->source.relation,
 				   different == 1 ? "one distinct row"
-				   : psprintf("%zu distinct rows", different)),
+				   : psprintf("%zu distinct rows", different),
+				   source_condition_text(t)),
 			errdetail("All other rows are equal to one of these in every column that is clustered."),
 			texts == NULL
 			? errhint("Lower k, or add a column in which more rows differ.")

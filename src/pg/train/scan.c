@@ -171,11 +171,16 @@ double
 estimated_groups(const training *t, Size wanted)
 {
 	int64		groups;
+	const char *key;
 
 	if (t->source.group_by == NULL)
 		return 1;
-	groups = DatumGetInt64(query_datum(psprintf("SELECT count(DISTINCT %s) %s",
-												group_key(&t->source),
+	key = group_key(&t->source);
+	/* The sample may have somewhat more or fewer rows than wanted. */
+	groups = DatumGetInt64(query_datum(psprintf("SELECT CASE WHEN q.groups = q.rows AND 2 * q.rows > %zu"
+												" THEN %zu ELSE least(q.groups, %zu) END"
+												" FROM (SELECT count(DISTINCT %s) AS groups, count(*) AS rows %s) q",
+												wanted, wanted, wanted, key,
 												rows_from(&t->source,
 														  some_rows(t, (double) wanted), NULL)),
 									   0, NULL, QUERY_PARALLEL | QUERY_CONSTANTS, NULL));

@@ -11,8 +11,9 @@
 extern void announce_scan(const training *t, const scan_request *request, int flags);
 
 /*
- * Estimates the number of groups from a sample of `wanted` rows; returns 1 if
- * the rows have no groups.
+ * Estimates the number of groups from a sample of about `wanted` rows: returns
+ * `wanted` if each sampled row has a group of its own, 1 if the rows have no
+ * groups.
  */
 extern double estimated_groups(const training *t, Size wanted);
 

@@ -128,6 +128,20 @@ is_whole(const training *t, const fc_weighted_rows *sample)
 }
 
 /*
+ * Returns true if each sampled row has a group of its own, and few enough rows
+ * were not sampled to conclude that groups have fewer than two rows on
+ * average. In groups of two, a sample of n of N rows has about n^2 / 2N pairs;
+ * a sample without a pair is unlikely if that number is 3 or more.
+ */
+static bool
+all_rows_differ(const training *t, const fc_weighted_rows *sample, double groups)
+{
+	double		n = (double) sample->n;
+
+	return groups >= n && t->estimate < n * n / 6;
+}
+
+/*
  * Raises an error if groups have fewer than two rows on average, and a NOTICE
  * if there are very many groups.
  */
@@ -138,6 +152,12 @@ check_groups(const training *t, const fc_weighted_rows *sample, double groups)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"group_by\": column \"%s\" has %.0f values in %zu rows",
 					   t->source.group_by, groups, sample->n),
+				errdetail("Groups of one or two rows have no clusters."),
+				errhint("Group by a column that many rows share."));
+	if (groups >= 10 && all_rows_differ(t, sample, groups))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"group_by\": column \"%s\" has another value in each of %zu sampled rows",
+					   t->source.group_by, sample->n),
 				errdetail("Groups of one or two rows have no clusters."),
 				errhint("Group by a column that many rows share."));
 	if (groups > MAX_UNWARNED_GROUPS && !t->options->quiet)

@@ -90,6 +90,10 @@ SELECT verdict, shown(columns) AS columns FROM drift('followed');
 SELECT verdict, shown(columns) AS columns FROM drift('followed', 'followed');
 SELECT retrain('followed', '{"quiet": true}');
 SELECT verdict, shown(columns) AS columns FROM drift('followed', 'same');
+-- The call of the hint reads the rows, and the model remains live.
+SELECT retrain('followed', '{"relation": "followed", "quiet": true}');
+SELECT verdict, shown(columns) AS columns FROM drift('followed', 'same');
+SELECT name, state FROM live_sketches WHERE model = 'followed';
 SELECT retrain('followed', '{"quiet": true, "live": false}');
 SELECT verdict, shown(columns) AS columns FROM drift('followed', 'same');
 SET client_min_messages = warning;

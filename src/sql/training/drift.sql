@@ -119,9 +119,18 @@ CREATE FUNCTION fastclust_internal.change_entry(name text, kind text, before dou
                                   'after', round(NULLIF(after, 'NaN')::numeric, 4), 'p', p))
 $$;
 
--- Compares the training rows of a version with other rows, by the statistics that both sets have:
--- counts, and sketches if their frequencies have all dimensions. counted: number of the other rows,
--- which may be more than the rows in the sketch s; NULL: the number of rows in s.
+-- Returns the hint to retrain the model of a version on rows: the call names the relation, because
+-- a live model would otherwise be retrained from its live sketch.
+CREATE FUNCTION fastclust_internal.hint_to_read_rows(version stored_versions) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
+    SELECT concat('Retrain the model on rows: retrain',
+                  format('(%L, %L)', version.model,
+                         jsonb_build_object('relation', version.relation)), '.')
+$$;
+
+-- Compares a version with other rows by the statistics that both have: counts, and sketches if
+-- their frequencies have all dimensions. counted: number of the other rows, which may be more than
+-- the rows in the sketch.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch,
         counts drift_counts, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL,
@@ -142,7 +151,7 @@ BEGIN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('version %s of model "%s" was made from a sketch%s', version.version,
                              version.model, problem),
-            HINT = 'Retrain the model on rows.';
+            HINT = hint_to_read_rows(version);
     END IF;
     n := COALESCE(counted, row_count(s), 0);
     units := array_remove(ARRAY[unit_count(version.drift_counts), unit_count(counts)], NULL);
@@ -261,7 +270,7 @@ BEGIN
             DETAIL = COALESCE(source, format('Version %s was made from a sketch', version.version))
                      || ', which does not count NULLs.',
             HINT = CASE WHEN counted THEN 'Use drift(model, relation), which reads the rows.'
-                        ELSE 'Retrain the model on rows.' END;
+                        ELSE hint_to_read_rows(version) END;
     END IF;
 END
 $$;

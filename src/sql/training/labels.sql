@@ -46,6 +46,9 @@ BEGIN
     IF keys IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('%s has no primary key', relation),
             HINT = CASE WHEN flag_option(options, 'follow')
+                             AND relation_kind(relation) NOT IN ('r', 'p')
+                            THEN 'Option "follow" needs a primary key, which only a table has: pass the table that the view reads. Or leave out the option, and name columns in the option key: {"key": ["..."]}.'
+                        WHEN flag_option(options, 'follow')
                             THEN 'Option "follow" needs a primary key: add one, or leave out the option and name columns in the option key: {"key": ["..."]}.'
                         ELSE 'Name columns that identify rows in the option key: {"key": ["..."]}.' END;
     ELSIF keys = '{}' THEN

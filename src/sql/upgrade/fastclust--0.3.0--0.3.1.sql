@@ -252,6 +252,9 @@ BEGIN
     IF keys IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('%s has no primary key', relation),
             HINT = CASE WHEN flag_option(options, 'follow')
+                             AND relation_kind(relation) NOT IN ('r', 'p')
+                            THEN 'Option "follow" needs a primary key, which only a table has: pass the table that the view reads. Or leave out the option, and name columns in the option key: {"key": ["..."]}.'
+                        WHEN flag_option(options, 'follow')
                             THEN 'Option "follow" needs a primary key: add one, or leave out the option and name columns in the option key: {"key": ["..."]}.'
                         ELSE 'Name columns that identify rows in the option key: {"key": ["..."]}.' END;
     ELSIF keys = '{}' THEN
@@ -1360,3 +1363,109 @@ ALTER TABLE live_deltas ENABLE REPLICA TRIGGER skip_replicated;
 ALTER TABLE kept_sketches ENABLE REPLICA TRIGGER forget_replicated;
 
 REVOKE EXECUTE ON FUNCTION fastclust_owner.skip_replicated(), fastclust_owner.forget_replicated() FROM PUBLIC;
+
+-- Hints that name the call which reads the rows.
+CREATE FUNCTION fastclust_internal.hint_to_read_rows(version stored_versions) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
+    SELECT concat('Retrain the model on rows: retrain',
+                  format('(%L, %L)', version.model,
+                         jsonb_build_object('relation', version.relation)), '.')
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch,
+        counts drift_counts, threshold double precision DEFAULT 0.01,
+        min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL,
+        OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
+        OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
+        OUT verdict text, OUT columns jsonb, OUT units bigint[])
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+DECLARE
+    spec drift_spec := drift_spec_of(version);
+    problem text;
+BEGIN
+    problem := CASE WHEN version.drift_counts IS NULL
+                         AND NOT has_all_dimensions(spec(version.training_sketch))
+                        THEN ' projected on axes of its sample, and has no drift_counts to compare'
+                    WHEN version.options ? 'unit' AND unit_count(version.drift_counts) IS NULL
+                        THEN ', which does not tell the units of its rows' END;
+    IF problem IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('version %s of model "%s" was made from a sketch%s', version.version,
+                             version.model, problem),
+            HINT = hint_to_read_rows(version);
+    END IF;
+    n := COALESCE(counted, row_count(s), 0);
+    units := array_remove(ARRAY[unit_count(version.drift_counts), unit_count(counts)], NULL);
+    units := CASE WHEN cardinality(units) = 2 THEN units END;
+    SELECT t.mmd2, t.null_sd, t.p_value, t.effect, t.verdict
+      INTO mmd2, null_sd, p_value, effect, verdict
+      FROM drift_test(spec, CASE WHEN counts IS NOT NULL THEN version.drift_counts END,
+                      CASE WHEN version.drift_counts IS NOT NULL THEN counts END,
+                      version.training_sketch, s, version.null_moments, threshold, min_effect,
+                      version.encoder) t;
+    verdict := COALESCE(verdict, 'too few rows');
+    fit_residual := CASE WHEN version.map IS NULL AND describe(version.spec) ->> 'law' <> 'gaussian'
+                             THEN fit_residual(s, version.operator, version.center, version.scale,
+                                               version.spreads) END;
+    -- up to five columns and pairs of columns that changed significantly, smallest p-value first;
+    -- after a change that only waves show, the columns with the smallest p-values
+    columns := (SELECT COALESCE(jsonb_agg(e.entry ORDER BY e.other IS NOT NULL, e.place), '[]')
+                  FROM (SELECT DISTINCT ON (x.name, x.other, c.before IS NULL) x.other, c.place,
+                               CASE WHEN c.before IS NOT NULL
+                                        THEN change_entry(x.nulls, 'category', c.before, c.after, x.p)
+                                    WHEN x.other IS NOT NULL
+                                        THEN jsonb_build_object(
+                                                 'name', concat_ws(', ', x.name, x.other),
+                                                 'names', jsonb_build_array(x.name, x.other), 'p',
+                                                 x.p)
+                                    WHEN x.after IS NOT NULL
+                                        THEN change_entry(x.name, x.kind, x.before, x.after, x.p)
+                                    ELSE jsonb_strip_nulls(
+                                             jsonb_build_object('name', x.name, 'shift', c.shift,
+                                                                'spread', c.spread, 'p', x.p)) END
+                                   AS entry
+                          FROM moved_columns(spec, version.drift_counts, counts,
+                                             version.training_sketch, s, threshold, 5,
+                                             COALESCE(p_value < threshold, false), version.encoder)
+                                   WITH ORDINALITY c(dimension, other, p_value, shift, spread,
+                                                     before, after, place),
+                               (SELECT array_agg(f.label ORDER BY f.dimension) AS labels,
+                                       array_agg(f.kind ORDER BY f.dimension) AS kinds
+                                  FROM encoder_features(version.encoder) f) f,
+                               LATERAL (
+                                   SELECT COALESCE(f.labels[c.dimension],
+                                                   format('%s[%s]', version.features[1],
+                                                          c.dimension)) AS name,
+                                          COALESCE(NULLIF(f.labels[c.other], f.labels[c.dimension]),
+                                                   CASE WHEN version.encoder IS NULL AND c.other IS NOT NULL
+                                                            THEN format('%s[%s]',
+                                                                        version.features[1],
+                                                                        c.other) END) AS other,
+                                          f.kinds[c.dimension] AS kind,
+                                          null_name(version.encoder, c.dimension) AS nulls,
+                                          cyclic_mean(version.encoder, c.dimension,
+                                                      means(version.training_sketch)) AS before,
+                                          cyclic_mean(version.encoder, c.dimension, means(s))
+                                              AS after,
+                                          trim_scale(round(c.p_value::numeric, 12)) AS p) x
+                         ORDER BY x.name, x.other, c.before IS NULL, c.place) e);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fastclust_internal.report_uncounted_nulls(version stored_versions, source text)
+    RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+DECLARE
+    counted boolean := COALESCE(counts_nulls(version.drift_counts), false);
+BEGIN
+    IF version.encoder IS NOT NULL AND NOT (counted AND source IS NULL) THEN
+        RAISE NOTICE USING
+            MESSAGE = format('the share of NULLs in the columns of model "%s" is not compared',
+                             version.model),
+            DETAIL = COALESCE(source, format('Version %s was made from a sketch', version.version))
+                     || ', which does not count NULLs.',
+            HINT = CASE WHEN counted THEN 'Use drift(model, relation), which reads the rows.'
+                        ELSE hint_to_read_rows(version) END;
+    END IF;
+END
+$$;

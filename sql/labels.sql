@@ -257,6 +257,12 @@ SELECT use_version('visits', 1);
 SELECT target, options FROM fastclust_internal.own_label_tables;
 ALTER TABLE visit_labels RENAME label TO cluster;
 SELECT write_labels('visits', 'visits', 'visit_labels', '{"replace": true}');
+-- A followed table that was renamed is not found: a warning says so once.
+ALTER TABLE visit_labels RENAME TO moved_labels;
+SELECT use_version('visits', 1);
+ALTER TABLE moved_labels RENAME TO visit_labels;
+SELECT use_version('visits', 2);
+SELECT write_labels('visits', 'visits', 'visit_labels', '{"replace": true, "follow": true}') > 0 AS written;
 SELECT use_version('visits', 2);
 SELECT count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('visits', t.x))
        AS not_as_predicted FROM visit_labels l JOIN visits t USING (id);

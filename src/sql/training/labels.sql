@@ -135,7 +135,8 @@ $$;
 -- Updates the label tables of a model to its current version: updates labels that changed, adds
 -- labels of new rows, and removes labels of deleted rows. The function runs with the rights of the
 -- caller, so the tables must have been written by the caller or by a superuser. If a table cannot
--- be updated, raises a WARNING. If a table no longer exists, deletes its record.
+-- be updated, raises a WARNING. If a table no longer exists, deletes its record and says so in a
+-- WARNING.
 CREATE FUNCTION fastclust_internal.update_labels(model_id bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
@@ -157,6 +158,10 @@ BEGIN
             END IF;
             IF target IS NULL THEN
                 PERFORM write_follower($1, follower.target, NULL, NULL);
+                RAISE WARNING USING
+                    MESSAGE = format('labels in %s are no longer updated: the table does not exist',
+                                     follower.target),
+                    HINT = 'If it was renamed, write its labels again by write_labels with {"replace": true, "follow": true}.';
                 CONTINUE;
             END IF;
             version := largest_group(stored);

@@ -1469,3 +1469,85 @@ BEGIN
     END IF;
 END
 $$;
+
+-- A WARNING about a label table that no longer exists.
+CREATE OR REPLACE FUNCTION fastclust_internal.update_labels(model_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
+    SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
+DECLARE
+    stored stored_models := (SELECT m FROM own_models m WHERE m.id = model_id);
+    follower label_tables;
+    version stored_versions;
+    target regclass;
+    problem text;
+    relation regclass;
+    keys name[];
+BEGIN
+    FOR follower IN SELECT l.* FROM own_label_tables l WHERE l.model_id = $1 ORDER BY l.target LOOP
+        BEGIN
+            target := to_regclass(follower.target);
+            IF is_trusted_owner(follower.followed_by_id) THEN
+                target := locked_relation(target);
+            END IF;
+            IF target IS NULL THEN
+                PERFORM write_follower($1, follower.target, NULL, NULL);
+                RAISE WARNING USING
+                    MESSAGE = format('labels in %s are no longer updated: the table does not exist',
+                                     follower.target),
+                    HINT = 'If it was renamed, write its labels again by write_labels with {"replace": true, "follow": true}.';
+                CONTINUE;
+            END IF;
+            version := largest_group(stored);
+            version.relation := follower.relation;
+            relation := scanned_relation(stored, version, NULL, stored.group_by);
+            problem := label_problem(follower, target);
+            IF problem IS NOT NULL THEN
+                RAISE insufficient_privilege USING MESSAGE = problem;
+            END IF;
+            keys := label_keys(relation, follower.options);
+            EXECUTE (
+                SELECT format($query$
+                    WITH changed AS MATERIALIZED (
+                             SELECT %1$s, %2$s, f IS NULL AS "is gone", l IS NULL AS "is new"
+                               FROM (%3$s) f FULL JOIN %4$s l ON %5$s
+                              WHERE %6$s),
+                         updated AS (
+                             UPDATE %4$s l SET %7$s FROM changed c
+                              WHERE NOT c."is gone" AND NOT c."is new" AND %8$s),
+                         removed AS (
+                             DELETE FROM %4$s l USING changed c WHERE c."is gone" AND %8$s)
+                    INSERT INTO %4$s (%9$s) SELECT %9$s FROM changed c WHERE c."is new" $query$,
+                    string_agg(format('COALESCE(f.%1$I, l.%1$I) AS %1$I', u.name), ', ')
+                        FILTER (WHERE u.is_key),
+                    string_agg(format('f.%I', u.name), ', ') FILTER (WHERE NOT u.is_key),
+                    (label_query(version, relation, keys, follower.options)).query,
+                    target,
+                    string_agg(format('f.%1$I = l.%1$I', u.name), ' AND ')
+                        FILTER (WHERE u.is_key),
+                    string_agg(format('f.%1$I IS DISTINCT FROM l.%1$I', u.name), ' OR '),
+                    string_agg(format('%1$I = c.%1$I', u.name), ', ')
+                        FILTER (WHERE NOT u.is_key),
+                    string_agg(format('l.%1$I = c.%1$I', u.name), ' AND ')
+                        FILTER (WHERE u.is_key),
+                    string_agg(format('%I', u.name), ', '))
+                  FROM (SELECT k AS name, true AS is_key FROM unnest(keys) k
+                        UNION ALL
+                        SELECT o.name, false
+                          FROM (VALUES
+                                ('cluster', true),
+                                ('cluster_name', flag_option(follower.options, 'name')),
+                                ('distance', flag_option(follower.options, 'distance')))
+                               o(name, wanted)
+                         WHERE o.wanted) u);
+        EXCEPTION
+            WHEN transaction_rollback THEN
+                RAISE;
+            WHEN OTHERS THEN
+                PERFORM warn_not_updated(
+                    format('labels in %s could not be updated to the current version of model "%s": %s',
+                           follower.target, stored.model, SQLERRM));
+        END;
+    END LOOP;
+END
+$$;

@@ -58,6 +58,8 @@ SELECT s.version, count(s.cluster) AS clusters, max(s.n) AS n,
        max(s.labels_changed) = max(l.changed) AS share_as_counted,
        max(s.labels_changed) BETWEEN 0.1 AND 0.35 AS share_from_0_1_to_0_35
   FROM score('kinds', version => 2) s, (SELECT avg((now <> second)::int)::float8 AS changed FROM labels) l GROUP BY 1 ORDER BY 1;
+-- A version in the place of the relation is an error that says how to name it.
+SELECT * FROM score('kinds', 2);
 SELECT count(*) AS entries,
        count(*) FILTER (WHERE o.silhouette = s.silhouette AND o.n = s.n AND o.name = s.name)
        AS same_figures

@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
@@ -387,7 +388,8 @@ sums_on_shards(const train_source *source)
 /* ---- the source ---- */
 
 /*
- * Raises an error if the relation does not exist, or is not a table or view.
+ * Raises an error if the relation does not exist, or is not a table or view. A
+ * small number in its place may have been meant as a version.
  */
 static void
 check_relation(Oid relation)
@@ -396,7 +398,11 @@ check_relation(Oid relation)
 
 	if (kind == '\0')
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
-				errmsg("there is no relation with OID %u", relation));
+				errmsg("there is no relation with OID %u", relation),
+				OidIsValid(relation) && relation < FirstNormalObjectId
+				? errhint("If %u is the number of a version, write version => %u.",
+						  relation, relation)
+				: 0);
 	if (strchr("rmpvf", kind) == NULL)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				errmsg("%s is not a table or view", shown_relation(relation)));

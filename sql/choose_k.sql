@@ -115,3 +115,8 @@ RESET ROLE;
 \set QUIET on
 SELECT drop_model(model) FROM models WHERE model IN ('by evidence', 'of few', 'of thirty', 'trimmed') \g /dev/null
 DROP SCHEMA of_choose_k CASCADE; DROP ROLE regress_choose_k;
+
+-- If no number is clear, the reason names columns of few values, which can hide the gaps in others.
+CREATE TABLE flagged AS SELECT 10 * (i % 2) + hashint4extended(i, 1) / 2 ^ 64 AS a, 10 * (i % 4 / 2) + hashint4extended(i, 2) / 2 ^ 64 AS b, i % 3 = 0 AS flag, i % 7 % 2 AS coin FROM generate_series(1, 2000) i;
+SELECT columns, k, verdict, reason FROM unnest(ARRAY['{a,b}', '{a,b,flag}', '{a,coin,b,flag}', '{flag,coin}']) columns, LATERAL (SELECT * FROM choose_k('flagged', columns::name[], 8) WHERE verdict IS NOT NULL) q;
+DROP TABLE flagged;

@@ -613,7 +613,7 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features,
 				  "", "number of clusters", 0, GetCurrentTimestamp());
 	choice = try_clusters(t);
 	end_step();
-	reason = reason_of(choice);
+	reason = reason_of(t, choice);
 	for (Size i = 0; i < choice->count; i++)
 	{
 		const fc_tried *tried = &choice->tried[i];

@@ -8,6 +8,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
+#include "kmeans/evidence.h"
 #include "kmeans/missing.h"
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
@@ -467,6 +468,31 @@ null_dimensions(const train_source *source)
 			found[feature->first + feature->width - 1] = true;
 	}
 	return found;
+}
+
+const char *
+features_of_few_values(const training *t, const fc_weighted_rows *rows)
+{
+	StringInfoData names;
+	fc_encoder	encoder;
+	int			count = 0;
+
+	if (t->source.encoder == NULL)
+		return NULL;
+	initStringInfo(&names);
+	encoder = encoder_of_source(&t->source);
+	for (Size i = 0; i < encoder.features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder.feature[i];
+		float		values[FC_FEW_VALUES];
+
+		if (feature->kind == FC_FEATURE_CATEGORY || feature->kind == FC_FEATURE_BOOLEAN ||
+			(feature->kind == FC_FEATURE_NUMBER &&
+			 fc_few_values(rows->values, rows->n, rows->d, feature->first, values) > 0))
+			appendStringInfo(&names, "%s%s", count++ > 0 ? ", " : "",
+							 feature_name(&encoder, feature));
+	}
+	return count > 0 && count < encoder.features ? names.data : NULL;
 }
 
 const fc_weighted_rows *

@@ -30,6 +30,12 @@ extern const fc_weighted_rows *rows_without_nulls(const training *t,
 extern bool *null_dimensions(const train_source *source);
 
 /*
+ * Returns the names of the features with few distinct values in the rows, such
+ * as flags and texts; NULL if there are none, or if all features are such ones.
+ */
+extern const char *features_of_few_values(const training *t, const fc_weighted_rows *rows);
+
+/*
  * Returns the name of a column of texts, more than half of which count as
  * "other" in the sample; NULL if there is none.
  */

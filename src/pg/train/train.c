@@ -259,11 +259,12 @@ rows_of_halves(const fc_weighted_rows *rows, Size count)
 /*
  * Returns the evidence for each number of clusters up to `max`, from a limited
  * number of rows. If rows have units, draws another sample, in which all rows
- * of a unit are in one half.
+ * of a unit are in one half. If no number is clear, sets t->few_valued.
  */
 static fc_choice *
-tried_clusters(const training *t, const fc_weighted_rows *sample, Size max)
+tried_clusters(training *t, const fc_weighted_rows *sample, Size max)
 {
+	fc_choice  *choice;
 	bool		units = t->source.unit != NULL;
 	Size		count = (Size) Max(EVIDENCE_ROWS,
 								   EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES));
@@ -275,8 +276,11 @@ tried_clusters(const training *t, const fc_weighted_rows *sample, Size max)
 	rows = units ? rows_of_halves(rows, count)
 		: first_rows(even_rows(rows, (uint64) t->options->seed), count);
 
-	return choose_clusters(rows, units, max, t->options->seed, t->options->trim,
-						   null_dimensions(&t->source));
+	choice = choose_clusters(rows, units, max, t->options->seed, t->options->trim,
+							 null_dimensions(&t->source));
+	if (choice->verdict == FC_K_UNCLEAR)
+		t->few_valued = features_of_few_values(t, rows);
+	return choice;
 }
 
 const char *
@@ -288,7 +292,7 @@ verdict_of(const fc_choice *choice)
 }
 
 const char *
-reason_of(const fc_choice *choice)
+reason_of(const training *t, const fc_choice *choice)
 {
 	const fc_tried *chosen = &choice->tried[choice->chosen];
 	const fc_tried *last = &choice->tried[choice->count - 1];
@@ -311,8 +315,11 @@ reason_of(const fc_choice *choice)
 		return choice->few && !choice->apart
 			? psprintf("%zu clusters are stable, but not well separated", chosen->k)
 			: psprintf("%zu clusters are stable, but so are others", chosen->k);
-	return psprintf("no number of clusters up to %zu is both stable and well separated",
-					last->k);
+	return psprintf("no number of clusters up to %zu is both stable and well separated%s",
+					last->k,
+					t->few_valued == NULL ? ""
+					: psprintf("; columns of few values (%s) can hide gaps in the other columns",
+							   t->few_valued));
 }
 
 /* Chooses k from the sample, and logs the verdict and its reason. */
@@ -322,7 +329,7 @@ choose_k(training *t, const fc_weighted_rows *sample)
 	TimestampTz begun = begin_step(t, "number of clusters");
 	const fc_choice *choice = tried_clusters(t, sample, DEFAULT_MAX_K);
 	const fc_tried *chosen = &choice->tried[choice->chosen];
-	const char *reason = reason_of(choice);
+	const char *reason = reason_of(t, choice);
 
 	t->k = chosen->k;
 	log_step(t, "number of clusters", begun, NAN,

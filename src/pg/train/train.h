@@ -39,6 +39,6 @@ extern const char *verdict_of(const fc_choice *choice);
  * Returns a text that says why the evidence does not decide on a number of
  * clusters, or NULL if the verdict is FC_K_CLEAR.
  */
-extern const char *reason_of(const fc_choice *choice);
+extern const char *reason_of(const training *t, const fc_choice *choice);
 
 #endif							/* FASTCLUST_TRAIN_H */

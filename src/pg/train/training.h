@@ -88,6 +88,9 @@ typedef struct training
 	/* results of the steps so far */
 	TimestampTz begun;
 	char	   *note;
+	const char *few_valued;		/* names of the features with few distinct
+								 * values, if no number of clusters is clear
+								 * and other features vary more; else NULL */
 	double		estimate;		/* estimated number of rows */
 	Size		dim;			/* dimension of a row, before any kernel map */
 	double		groups;			/* estimated number of groups */

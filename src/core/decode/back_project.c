@@ -8,8 +8,8 @@
 #include "sketch/sketch.h"
 
 /*
- * Computes rest = t - basis' basis t, where t = (mean - center) / scale, or 0
- * with outliers. `mean` (d values) is work space.
+ * Sets rest (d values) to t - basis' basis t, where t = (mean - center) /
+ * scale; or to 0 if `outliers` is true. `mean` (d values) is work space.
  */
 static void
 set_rest(const fc_sketch_view *sketch, bool outliers, double *mean,

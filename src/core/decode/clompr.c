@@ -58,8 +58,8 @@
 #define JOINT_ITERATIONS	100
 
 /*
- * Factor on f_r for L-BFGS-B. Values of f_r are below 1, and L-BFGS-B takes
- * the relative fall of such values as an absolute one. A guess.
+ * Factor on f_r for L-BFGS-B, which divides the fall of a value by the value
+ * only if the value is above 1. Values of f_r are below 1. A guess.
  */
 #define VALUE_SCALE	100.0
 

@@ -11,9 +11,9 @@
  *                  (pursuit.c).
  *     3. grow      If the cost is above the noise floor J0 = mean_j(1 -
  *                  |z_j|^2) / rows, atoms are added, up to two per cluster.
- *                  Clusters are the requested k, or the number that the sketch
- *                  was made for if it is larger. The final refinement gives
- *                  each atom its own width, and insignificant atoms are
+ *                  The number of clusters is here k, or the number that the
+ *                  sketch was made for if that is larger. The final refinement
+ *                  gives each atom its own width, and insignificant atoms are
  *                  dropped.
  *     4. k-means   K-means runs on points that represent the mixture
  *                  (density.c).
@@ -121,9 +121,10 @@
 
 /*
  * Options of k-means on the points that represent the mixture. ..._MARGIN is
- * the share of the SSE by which a later start must win, and ..._ITERATIONS
- * the maximum number of Lloyd steps. SAMPLE_... apply if there are sample
- * rows, which represent the clusters better. Guesses.
+ * the minimum relative fall of the SSE for which a later start replaces the
+ * best one. ..._ITERATIONS is the maximum number of Lloyd steps. SAMPLE_...
+ * apply if there are sample rows, which represent the clusters better.
+ * Guesses.
  */
 #define DENSITY_MARGIN	2e-3
 #define DENSITY_ITERATIONS	30
@@ -258,8 +259,9 @@ take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 	d->starts = d->widest;
 
 	/*
-	 * The dictionary of pursuit.c holds all atoms and, for auto, a mode of
-	 * each start. setup.c evaluates all sample centroids in the same arrays.
+	 * d->dictionary is the capacity of the arrays of d->select. The pursuit
+	 * (pursuit.c) stores all atoms in them and, for auto, one mode per start.
+	 * setup.c uses the same arrays for all sample centroids.
 	 */
 	d->dictionary = d->atoms + (decoder == FC_DECODE_AUTO ? d->starts : 0);
 	if (d->dictionary < d->sample_centroids)
@@ -416,8 +418,11 @@ try_replicate(fc_decoding *d, fc_decoder decoder, int replicate,
 }
 
 /*
- * Returns true if clusters may have been missed. A missed cluster leaves a
- * relative residual of 1 / sqrt(k) if all k clusters have the same weight.
+ * Returns true if clusters may have been missed, judged by the residual of k
+ * atoms. A missed cluster leaves a relative residual of 1 / sqrt(k) if all k
+ * clusters have the same weight. Returns false if k is less than the number of
+ * clusters that the sketch was made for, because the residual is then large
+ * anyway.
  */
 static bool
 poor_fit(const fc_decoding *d, double cost_of_k)
@@ -431,8 +436,8 @@ poor_fit(const fc_decoding *d, double cost_of_k)
 
 /*
  * Runs all replicates. If the distribution has moved or the fit is poor,
- * decoder auto runs one more with many more starts: in a box that is many
- * bandwidths wide, few of 64 starts are on the slope of a mode.
+ * decoder auto runs one more replicate, with RETRY_STARTS starts: in a box
+ * that is many bandwidths wide, few of 64 starts are on the slope of a mode.
  */
 static void
 fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k,
@@ -476,8 +481,9 @@ cluster_density(fc_decoding *d, double cost)
 }
 
 /*
- * Copies the atoms to d->points as the result. The squared spread is the
- * atom's variance plus the mean of the diagonal of its covariance.
+ * Stores the atoms as clusters in d->points. The squared standard deviation of
+ * a cluster is the variance of the atom plus the mean of the diagonal of the
+ * atom's covariance.
  */
 static void
 take_atoms(fc_decoding *d)
@@ -497,9 +503,9 @@ take_atoms(fc_decoding *d)
 }
 
 /*
- * Sets place[c] to the index of cluster c in the result (k values). A cluster
- * that continues an initial centroid of the caller gets the index of that
- * centroid.
+ * Sets place[c] to the index that cluster c gets in the result, for all k
+ * clusters. A cluster that continues an initial centroid of the caller gets
+ * the index of that centroid.
  */
 static void
 number_clusters(fc_decoding *d, int32_t *place)

@@ -55,8 +55,8 @@ typedef struct fc_problem
 	size_t		initial_count;	/* number of initial centroids, up to k */
 
 	/*
-	 * bandwidth of the Gaussian kernel that frequencies of law gaussian stand
-	 * for, in units of sigma; 0 means 1
+	 * bandwidth of the Gaussian kernel that smooths the density of the sketch
+	 * if the frequencies have the law gaussian, in units of sigma; 0 means 1
 	 */
 	double		bandwidth;
 } fc_problem;
@@ -94,15 +94,15 @@ typedef enum fc_init
 typedef struct fc_decode_options
 {
 	/*
-	 * number of starting points per round; 0: the decoder's default (1000 for
-	 * shift and discretized; otherwise 64, or more if there are many sample
-	 * centroids)
+	 * number of starting points per round. The default, 0, means 1000 for
+	 * shift and discretized. For auto and clompr it means 64, or more if
+	 * there are many sample centroids.
 	 */
 	int			starts;
 
 	/*
-	 * maximum number of rounds; 0: 2k. A round tries one new atom or, with
-	 * auto, one exchange of atoms.
+	 * maximum number of rounds; 0: 2k. A round of auto tries to exchange one
+	 * atom. A round of the other decoders tries one new atom.
 	 */
 	int			rounds;
 	int			replicates;		/* number of independent runs, default 1; the
@@ -141,9 +141,9 @@ typedef struct fc_decode_result
 								 * with model gaussian, or NULL */
 
 	/*
-	 * mean_j |z_j - sum_i a_i A_ij|^2, where a_i is the weight of fitted atom
-	 * i and A_ij its moment (atoms.c). There are k atoms, which are Gaussian
-	 * with auto.
+	 * cost of a mixture of k atoms, which are Gaussian with auto: mean_j |z_j
+	 * - sum_i a_i A_ij|^2, where a_i is the weight of atom i and A_ij its
+	 * moment j (atoms.c)
 	 */
 	double		cost;
 	double		relative_residual;	/* sqrt(cost / mean_j |z_j|^2) */
@@ -187,9 +187,9 @@ fc_status	fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder,
 
 typedef struct fc_problem_inputs
 {
-	double		sigma;			/* one of the spec's sigmas, whose moments
-								 * alone are decoded; otherwise, see
-								 * fc_problem_make */
+	double		sigma;			/* if this is one of the spec's sigmas, only
+								 * the moments of this sigma are decoded; for
+								 * other values, see fc_problem_make */
 	const fc_spec *sample;		/* the sketch's spec including its sample
 								 * rows, or NULL */
 	/* centroids to start from in user units, initial_count x dim, or NULL */
@@ -246,9 +246,9 @@ typedef struct fc_back_projection
 } fc_back_projection;
 
 /*
- * Prepares back projections; covariances are possible only if `covariances`
- * is true. Outliers dominate the mean, so if there are any, no component of
- * the mean is added to centroids.
+ * Prepares *back for fc_back_project_centroid and, if `covariances` is true,
+ * for fc_back_project_covariance. If `outliers` is true, a few distant rows
+ * dominate the mean, so centroids get no component of the mean.
  */
 void		fc_back_project_prepare(const fc_sketch_view *sketch, bool outliers,
 									bool covariances, fc_arena *arena,

@@ -88,8 +88,9 @@ typedef struct fc_shift_work
 	float	   *re;				/* real coefficients of the field f_r, m
 								 * values */
 	float	   *im;				/* imaginary coefficients of f_r */
-	float	   *center;			/* present points of the active starts, which
-								 * still move; packed, starts x n */
+	float	   *center;			/* present points of the active starts,
+								 * packed, starts x n; a start is active while
+								 * it still moves */
 	float	   *gradient;		/* gradients of f_r at the points in `center`,
 								 * packed, starts x n */
 	float	   *direction;		/* gradient of f_r divided by |f_r|, at the
@@ -126,7 +127,8 @@ typedef struct fc_refine_work
 
 typedef struct fc_select_work
 {
-	double	   *center;			/* centers of the dictionary, which is the
+	double	   *center;			/* centers of the dictionary, the list of
+								 * candidates of a matching pursuit: first the
 								 * atoms, then the modes; size x n */
 	double	   *variance;
 	double	   *gram;			/* Gram matrix of the dictionary, size^2 */
@@ -214,7 +216,7 @@ typedef struct fc_decoding
 	size_t		sample_centroids;	/* number of sample centroids, including
 									 * the initial ones */
 	bool		uniform_starts; /* true: random starts are uniform in the box;
-								 * false: normal */
+								 * false: they are normally distributed */
 	bool		discretized;	/* true: the start with the highest f_r is
 								 * used, without climbing */
 	size_t		dictionary;		/* capacity of the dictionary of
@@ -256,13 +258,14 @@ typedef struct fc_decoding
 	double	   *row_weight;		/* weights of the sample rows, with mean 1 */
 	double	   *row_distance;	/* weighted squared distance to the nearest
 								 * atom, one per sample row */
-	size_t	   *permutation;	/* random order of the sample rows, which
-								 * fc_draw_row draws step by step */
+	size_t	   *permutation;	/* permutation of the sample rows, which
+								 * fc_draw_row shuffles one position at a time */
 	double	   *start;			/* points to climb from, starts x n */
 	double	   *start_value;
 
-	double	   *envelope;		/* model gaussian: envelopes, atoms x m; else
-								 * NULL */
+	double	   *envelope;		/* model gaussian: factors exp(-omega_j' R
+								 * omega_j / 2) for the covariance R of each
+								 * atom, atoms x m; else NULL */
 	double	   *covariance;		/* model gaussian: covariances, atoms x n x n;
 								 * else NULL */
 	double	   *best_covariance;
@@ -418,8 +421,9 @@ void		fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
 double		fc_clompr(fc_decoding *d, fc_mixture *mixture);
 
 /*
- * Returns -100 f_r(c) and stores its gradient (n values); an fc_objective.
- * `decoding` is an fc_decoding, with r in r_re and r_im.
+ * Returns -100 f_r(c), and stores the gradient of this value (n values) in
+ * `gradient`. It is an fc_objective: `decoding` is an fc_decoding, whose r_re
+ * and r_im hold r.
  */
 double		fc_evaluate_peak(void *decoding, const double *c, double *gradient);
 

@@ -109,8 +109,8 @@ draw_far_row(fc_decoding *d, double total)
 }
 
 /*
- * Draws `count` points to start from, clipped to the box, into `start` (count
- * x n); `chosen` holds the present atoms.
+ * Draws `count` starts, moved into the box, and stores them in `start` (count
+ * x n). `chosen` holds the present atoms.
  */
 void
 fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
@@ -275,10 +275,12 @@ evaluate_field(fc_decoding *d, size_t count)
 }
 
 /*
- * Accepts or rejects point i of shift.center, which evaluate_field has just
- * evaluated for start `start`, and replaces it by the next point. Returns the
- * distance of the next point from the best one. If the step factor is above
- * 1, the distance is divided by its square root.
+ * Makes one step of the climb from start number `start`. Point i of
+ * shift.center is the latest point of this climb, and evaluate_field has just
+ * computed its value. If f_r has not fallen, or if the step is fixed, the
+ * point becomes the best point of the climb. Writes the next point in place of
+ * point i, and returns its distance from the best point. A step factor above 1
+ * divides this distance by its square root.
  */
 static double
 advance(fc_decoding *d, size_t i, size_t start, double eta)

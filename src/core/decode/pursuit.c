@@ -260,7 +260,9 @@ fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture,
 }
 
 /*
- * Exchange moves leave a bad local minimum; insignificant atoms are pruned.
+ * Exchanges of atoms lead out of a bad local minimum; at the end,
+ * insignificant atoms are dropped. An exchange adds or splits an atom and
+ * drops another:
  *
  *     add:    a new atom at a mode c of the field f_r;
  *             predicted gain f_r(c)^2 / ||A||^2, A the moments of an atom at c
@@ -276,9 +278,9 @@ fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture,
  * in turn. If no split helps, the round searches for the highest mode and
  * tries to add it. This search comes last because its mean shift is as
  * expensive as a trial. A trial applies the move, drops one other atom and
- * refines; it is kept if the cost falls by 1 %. The moves keep the number of
- * atoms. At the end, fc_drop_insignificant drops atoms whose importance is
- * below their share of the noise.
+ * refines; it is kept if the cost falls by 1 %. The number of atoms therefore
+ * stays the same. At the end, fc_drop_insignificant drops atoms whose
+ * importance is below their share of the noise.
  *
  * Cost of the Hessians: atoms x m x n^2 per round.
  */
@@ -411,8 +413,9 @@ split_norm(fc_decoding *d, const double *direction, double variance)
 }
 
 /*
- * Sets improve.gain and improve.direction of a split of the atom. Its Hessian
- * is destroyed. The gain is 0 if no direction has a positive curvature.
+ * Sets improve.gain and improve.direction for a split of the atom, and
+ * destroys the Hessian of the atom. The gain is 0, and no direction is set, if
+ * f_r has no direction of positive curvature at the atom.
  */
 static void
 split_gain(fc_decoding *d, size_t atom, double variance)
@@ -510,8 +513,8 @@ apply_move(fc_decoding *d, const fc_mixture *mixture, const mixture_move *m,
 }
 
 /*
- * Drops the least important atom of the trial that the move did not touch,
- * and refits the weights of the others.
+ * Drops the least important atom of the trial, except for the atoms that the
+ * move added or split. Refits the weights of the remaining atoms.
  */
 static void
 drop_one(fc_decoding *d, const mixture_move *m, fc_mixture *trial)
@@ -583,8 +586,8 @@ fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
 }
 
 /*
- * Returns true if all atoms of at least the same weight are at a distance of
- * at least ISOLATION_BANDWIDTHS.
+ * Returns true if the atom is at least ISOLATION_BANDWIDTHS away from every
+ * other atom of the same or a greater weight.
  */
 static bool
 isolated(const fc_decoding *d, const fc_mixture *mixture, size_t atom)

@@ -32,8 +32,8 @@
 
 /*
  * Factor on J / mean_j |z_j|^2, so that L-BFGS-B minimises percent of |z|^2.
- * L-BFGS-B takes the relative fall of a value below 1 as an absolute one; in
- * percent, its tolerances fit.
+ * L-BFGS-B divides the fall of a value by the value only if the value is above
+ * 1; in percent, its tolerances fit.
  */
 #define COST_SCALE	100.0
 
@@ -255,8 +255,9 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count,
 }
 
 /*
- * Returns J at x = (centers, weights, variances) and stores its gradient
- * there. gradient has space for count x (n + 2) values in every mode.
+ * Returns J at x, which holds all centers, then all weights, then the
+ * variances. Stores the gradient at x in `gradient`, which has space for count
+ * x (n + 2) values in every mode.
  */
 double
 fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count,

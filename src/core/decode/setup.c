@@ -49,8 +49,9 @@
 
 /*
  * Minimum distance of a bound of the box at which the bound may be due to
- * outliers. The distance is measured from the center of the sample centroids,
- * in half widths of their interval (D_l / A_l below). A guess.
+ * outliers. The distance is measured from the center of the interval that the
+ * sample centroids span, in half widths of this interval (D_l / A_l below). A
+ * guess.
  */
 #define FAR_OUT_HALF_WIDTHS	10.0
 

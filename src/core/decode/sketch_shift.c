@@ -33,18 +33,19 @@
 #include "numerics/dense.h"
 
 /*
- * Minimum ratio of 1 / lambda to s^2, where lambda is an eigenvalue of H
- * below: the variance of f_z around the mode, relative to the variance of its
- * kernel. Noise may reduce it below 1. If it is below this minimum, the atom
- * is a point. A guess.
+ * Minimum ratio of the variance of f_z around a mode to the variance s^2 of
+ * its kernel. In a principal direction, the former is 1 / lambda, where lambda
+ * is an eigenvalue of H (see fc_covariance_take). Noise may reduce the ratio
+ * below 1. If it is below this minimum in any direction, the atom is a point.
+ * A guess.
  */
 #define MIN_VARIANCE_RATIO	0.5
 
 /*
- * Maximum number of steps of a climb (SHIFT_ITERATIONS), and length of a step
- * below which it ends (SHIFT_TOLERANCE), in bandwidths sqrt(eta) (modes.c).
- * With more and shorter steps, the climb ends closer to the mode, in more
- * time. Guesses.
+ * SHIFT_ITERATIONS is the maximum number of steps of a climb. SHIFT_TOLERANCE
+ * is the length of a step below which a climb ends, in bandwidths sqrt(eta)
+ * (modes.c). With more and shorter steps, the climb ends closer to the mode,
+ * in more time. Guesses.
  */
 #define SHIFT_ITERATIONS	100
 #define SHIFT_TOLERANCE	1e-3

@@ -16,8 +16,8 @@
 /*
  * Limits beyond which a row takes the slow, exact path. q are the grid
  * integers of a row and y its reduced coordinates (prepared.h). A row is
- * called near if all |q| <= FC_NEAR_Q and all |y| <= prepared->near_y, which
- * is FC_NEAR_Y or, if other sigmas are smaller than the first, less.
+ * called near if all |q| <= FC_NEAR_Q and all |y| <= prepared->near_y. near_y
+ * is FC_NEAR_Y, or less if some other sigma is smaller than the first.
  */
 
 /*
@@ -59,17 +59,18 @@ typedef struct fc_sketch_isa
 	int			(*prepare) (const fc_prepared *prepared, const fc_row *row, float *y);
 
 	/*
-	 * Stores one row as fc_padded(d) doubles. Returns true if its values are
-	 * between prepared->lowest and prepared->highest and, with a basis, its
-	 * squared norm is at most prepared->near_norm2: the row is then near.
-	 * Returns false for other rows; raw is then undefined.
+	 * Stores one row as fc_padded(d) doubles. Returns true if the row is
+	 * surely near: its values are between prepared->lowest and
+	 * prepared->highest and, with a basis, its squared norm is at most
+	 * prepared->near_norm2. Otherwise returns false, and raw is undefined.
 	 */
 	bool		(*store_raw) (const fc_prepared *prepared, const fc_row *row,
 							  double *raw);
 
 	/*
-	 * Does the work of prepare and track for rows stored by store_raw:
-	 * computes their y, n values per row, and adds the rows to the sums.
+	 * Does the work of prepare and track for `rows` rows stored by store_raw:
+	 * computes their reduced coordinates (y, n values per row) and adds the
+	 * rows to the sums.
 	 */
 	void		(*take_raw) (const fc_prepared *prepared, const double *raw,
 							 size_t rows, float *y, double *sums);
@@ -115,8 +116,10 @@ typedef struct fc_sketch_isa
 							 int32_t *sine);
 
 	/*
-	 * Computes v <- H D v in place, p = 2^q >= FC_MIN_PADDED entries, where
-	 * signs (p) is the diagonal of D. H is not normalised.
+	 * Computes v <- H D v in place for p values, where p is a power of 2 and
+	 * at least FC_MIN_PADDED. H is the p x p Walsh-Hadamard matrix, not
+	 * normalised. D is a diagonal matrix whose diagonal is `signs` (p
+	 * values).
 	 */
 	void		(*transform) (const float *signs, size_t p, float *v);
 } fc_sketch_isa;
@@ -130,10 +133,10 @@ const fc_sketch_isa *fc_sketch_isa_select(void);
 const fc_sketch_isa *fc_sketch_isa_named(const char *name);
 
 /*
- * Returns the maximum number of nonzero coordinates of a row that accumulate
- * processes alone, using these coordinates only; 0 if it processes no row
- * alone. Rows with more nonzero coordinates are processed in groups, which
- * share the reads of the frequencies.
+ * Returns the maximum number of nonzero coordinates of a row that `accumulate`
+ * processes alone; it then skips the other coordinates. Rows with more nonzero
+ * coordinates are processed in groups, which share the reads of the
+ * frequencies. Returns 0 if all rows are processed in groups.
  */
 static inline size_t
 fc_few_coordinates(size_t n)

@@ -381,7 +381,10 @@ accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows,
 /* Size in bytes of the blocks of a transform, which fit the first-level cache. */
 #define BLOCK_BYTES	16384
 
-/* Lane l of the result is lane l ^ HALF of v; HALF is a constant. */
+/*
+ * EXCHANGED(v, HALF) returns a vector whose lane l is lane l ^ HALF of v. HALF
+ * must be a constant.
+ */
 #if FC_ISA == 4
 #define EXCHANGED(v, HALF) \
 	FC_SHUFFLE(vint, v, v, 0 ^ HALF, 1 ^ HALF, 2 ^ HALF, 3 ^ HALF, 4 ^ HALF, 5 ^ HALF, 6 ^ HALF, \
@@ -424,7 +427,10 @@ lane_butterflies(vfloat v)
 	return v;
 }
 
-/* Computes three stages of the transform on the vectors v[j half], j < 8. */
+/*
+ * Computes three stages of the transform on the eight vectors v[j * half], j =
+ * 0 .. 7.
+ */
 INLINE void
 three_stages(vfloat *v, size_t half)
 {
@@ -451,9 +457,9 @@ three_stages(vfloat *v, size_t half)
 }
 
 /*
- * Computes further stages of the transform of `size` vectors. The first
- * combines vectors at distance `half`, each next one at twice the distance,
- * and the last at size / 2.
+ * Computes further stages of the transform of `size` vectors. The first of
+ * these stages combines vectors at distance `half`. The distance doubles with
+ * each stage, and is size / 2 in the last.
  */
 INLINE void
 butterflies(vfloat *v, size_t half, size_t size)

@@ -123,7 +123,7 @@ take_columns(const fc_prepared *prepared, const double *raw, size_t rows,
 
 /*
  * Computes the reduced coordinates of up to FC_PROJECTED_ROWS rows, and adds
- * these coordinates to their sums.
+ * them to the sums of the reduced dimensions.
  */
 static void
 take_reduced(const fc_prepared *prepared, const double *raw, size_t rows,
@@ -206,8 +206,9 @@ sparse_grid(const fc_prepared *prepared, size_t i, double value)
 }
 
 /*
- * Returns true if no element exceeds FC_NEAR_Q on the grid or, without a
- * basis, near_y. Without a basis, also writes the row as n reduced
+ * Returns true if the row is near (isa.h), apart from reduced coordinates with
+ * a basis: no grid integer exceeds FC_NEAR_Q and, without a basis, no reduced
+ * coordinate exceeds near_y. Without a basis, also writes the row as n reduced
  * coordinates to y.
  */
 INLINE bool
@@ -234,7 +235,10 @@ reduce_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y)
 	return near;
 }
 
-/* Adds one element to the sums, as track_vector adds a vector. */
+/*
+ * Adds element i of a row, with grid integer q, to the sums. track_vector does
+ * the same for a vector of elements.
+ */
 INLINE void
 track_element(double *sums, size_t row, size_t i, double q, double value)
 {

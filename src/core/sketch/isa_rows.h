@@ -352,8 +352,9 @@ project_block(const double *t, size_t d, size_t stride, const double *tile,
 }
 
 /*
- * Computes projected = centered basis in the columns of one tile of the
- * basis, which begins at column c, for `rows` rows, a multiple of BASIS_ROWS.
+ * Multiplies prepared->centered by one tile of the basis, which begins at
+ * column c. Stores the products in the same columns of prepared->projected.
+ * `rows`, the number of rows, is a multiple of BASIS_ROWS.
  */
 static void
 apply_tile(const fc_prepared *prepared, size_t c, size_t rows)
@@ -383,8 +384,9 @@ apply_tile(const fc_prepared *prepared, size_t c, size_t rows)
 }
 
 /*
- * Computes projected (rows x fc_padded(n)) = centered (rows x fc_padded(d))
- * basis. Each row has the same bits as from apply_basis.
+ * Multiplies prepared->centered (rows x fc_padded(d)) by the basis, and stores
+ * the products in prepared->projected (rows x fc_padded(n)). Each row gets the
+ * same bits as from apply_basis.
  */
 static void
 apply_basis_rows(const fc_prepared *prepared, size_t rows)
@@ -505,8 +507,8 @@ load_halves(const uint16_t *x, size_t left)
 #endif
 
 /*
- * The elements of a row at their original address, at any alignment; one
- * pointer is set.
+ * The elements of a row at their original address, at any alignment. Exactly
+ * one of the pointers is set.
  */
 typedef struct row_elements
 {

@@ -5,8 +5,9 @@
 #include "sketch/layout.h"
 
 /*
- * Returns true if the center is 0. Zeros of sparse rows then add nothing, so
- * that it is faster to reduce sparse rows one by one.
+ * Returns true if the center is 0. Zeros of sparse rows then add nothing to
+ * the sums, so it is faster to reduce sparse rows one by one than to store
+ * them raw.
  */
 static bool
 centered_at_zero(const fc_spec *spec)
@@ -156,7 +157,10 @@ fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity,
 	memset((char *) sketch + front_size(spec), 0, moments_size(spec, flags));
 }
 
-/* Copies the moments, multiplied by `up` or by 2^-down. */
+/*
+ * Copies the moments. Multiplies them by `up` if the target is weighted, by
+ * 2^-down if it is not.
+ */
 static void
 copy_moments(const fc_sketch_view *from, fc_wide up, int down,
 			 const fc_sketch_view *to)

@@ -150,16 +150,16 @@ typedef struct fc_prepared
 								 * grid integers */
 
 	/*
-	 * work space: (x - center) / scale, fc_padded(d) values
-	 * (FC_PROJECTED_ROWS times as many if rows are raw); NULL if not
-	 * projected
+	 * work space: (x - center) / scale, fc_padded(d) values for each of
+	 * FC_PROJECTED_ROWS rows if rows are raw, otherwise for one row; NULL if
+	 * not projected
 	 */
 	double	   *centered;
 
 	/*
-	 * work space: centered times the basis, fc_padded(n) values
-	 * (FC_PROJECTED_ROWS times as many if rows are raw); NULL if not
-	 * projected
+	 * work space: centered times the basis, fc_padded(n) values for each of
+	 * FC_PROJECTED_ROWS rows if rows are raw, otherwise for one row; NULL if
+	 * not projected
 	 */
 	double	   *projected;
 	double	   *angles;			/* work space of a row whose angles are
@@ -181,7 +181,7 @@ typedef struct fc_prepared
 	void	   *scratch;		/* work space of fc_sketch_isa_scratch bytes */
 } fc_prepared;
 
-/* Returns the number of columns of the tile that begins at column c. */
+/* Returns the number of columns of the basis tile that begins at column c. */
 static inline size_t
 fc_basis_tile(const fc_prepared *prepared, size_t c)
 {

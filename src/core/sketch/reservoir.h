@@ -3,14 +3,14 @@
  *
  * Bottom-R sampling by a keyed hash of the rows' values (Cohen, Kaplan 2007):
  * a row is in the sample if and only if its hash is among the R smallest.
- * Equal rows share a hash and are stored once, with a count. Up to 2 R
- * entries are kept before equal ones are merged and the largest hashes
- * dropped, so a row costs O(d) and a comparison.
+ * Equal rows share a hash and are stored once, with a count. Up to 2 R entries
+ * are kept before equal ones are merged and the largest hashes dropped, so a
+ * row costs O(d) and a comparison.
  *
- * operator/coreset.h samples rows by their keys instead, and each copy of a
+ * operator/coreset.h, in contrast, samples rows by their keys: each copy of a
  * row is a row of its own, with an importance. The sample of a spec must
- * contain distinct rows: if a table has few values and many copies, a sample
- * of copies could have no spread.
+ * contain distinct rows: if a table has few values and many copies, all rows
+ * of a sample of copies could be equal.
  */
 #ifndef FC_SKETCH_RESERVOIR_H
 #define FC_SKETCH_RESERVOIR_H

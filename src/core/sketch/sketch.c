@@ -291,9 +291,9 @@ fold_phases(const fc_prepared *prepared, const fc_sketch_view *sketch,
 }
 
 /*
- * Adds the prepared row to the pending sums, in double, if `fit` is true.
- * Otherwise adds the row times weight to the 128-bit sums. Returns false if a
- * sum overflows.
+ * Adds the prepared row, if `fit` is true, to the pending sums, which are
+ * doubles. Otherwise adds the row times weight to the 128-bit sums, and
+ * extends the pending bounds. Returns false if a sum overflows.
  */
 static bool
 add_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, bool fit,

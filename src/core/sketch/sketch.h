@@ -76,8 +76,9 @@ typedef struct fc_sketch_sums
 
 /*
  * Fills an empty packed sketch of unit weights from the sums. Returns FC_EFAR
- * if a mean plus its deviation is too far from the scale of the spec, and
- * FC_EFORMAT if no rows could have such sums.
+ * if a mean is too far from the center of the spec, or a deviation too large,
+ * for the sums of a sketch. Returns FC_EFORMAT if no rows could have such
+ * sums.
  */
 fc_status	fc_sketch_of_sums(const fc_sketch_sums *sums, const fc_sketch_view *sketch);
 
@@ -91,7 +92,7 @@ fc_status	fc_sketch_check(const void *bytes, size_t size);
 
 /*
  * Returns true if the fields and sums of a sketch are consistent, apart from
- * its pending rows. Folding and combining assert it.
+ * its pending rows. Functions that fold or combine sketches assert this.
  */
 bool		fc_sketch_is_sound(const fc_sketch_view *sketch);
 

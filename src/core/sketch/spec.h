@@ -202,8 +202,8 @@ const float *fc_spec_sample(const fc_spec *spec);
 void		fc_spec_seal(fc_spec *spec);
 
 /*
- * Returns true if both specs measure the same moments (digest and bytes are
- * compared, sample rows excluded).
+ * Returns true if both specs measure the same moments. Compares the digests
+ * and all bytes except the sample rows.
  */
 bool		fc_spec_same(const fc_spec *a, const fc_spec *b);
 
@@ -234,8 +234,9 @@ void		fc_structured_frequencies(const fc_spec *spec, fc_arena *arena,
 									  float *omega, float *factors);
 
 /*
- * Computes the signs (padded values, 1 or -1) of diagonal D1, D2 or D3 (round
- * 0, 1 or 2) of a block of structured frequencies.
+ * Computes the signs (1 or -1, `padded` values) on the diagonal of D1, D2 or
+ * D3 for one block of structured frequencies. `round` is 0 for D1, 1 for D2
+ * and 2 for D3.
  */
 void		fc_block_signs(const fc_spec *spec, uint32_t block, uint32_t round,
 						   size_t padded, float *signs);
@@ -302,11 +303,11 @@ fc_status	fc_spec_build(const fc_spec_fields *fields, fc_spec *spec);
 fc_spec_fields fc_spec_fields_of(const fc_spec *spec);
 
 /*
- * Changes the fields so that a spec made of them measures rows x as the
- * former fields measured (x - center) / scale. Replaces the arrays center and
+ * Changes the fields so that their spec gives rows x the moments that the
+ * former spec gave rows (x - center) / scale. Replaces the arrays center and
  * scale (dim values each) by center + scale * c and scale * s, where c and s
- * are the center and scale of the fields. The fields then point to these
- * arrays.
+ * are the center and scale of the former fields. The fields then point to
+ * these arrays.
  */
 void		fc_spec_fields_rescale(fc_spec_fields *fields, double *center, double *scale);
 

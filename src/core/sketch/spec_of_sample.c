@@ -328,8 +328,8 @@ near_sample_centroid(const fc_sample_estimates *result, const float *point)
 
 /*
  * Adds each of the k centroids in w->centroids to the sample centroids, if it
- * represents enough rows and is not near a sample centroid. `exponent` is the
- * unit of w->centroids, 2^exponent.
+ * represents enough rows and is not near a sample centroid. Coordinates in
+ * w->centroids are in units of 2^exponent.
  */
 static void
 add_sample_centroids(const sample_work *w, fc_sample_estimates *result, size_t k,
@@ -414,8 +414,9 @@ find_within(sample_work *w, fc_sample_estimates *result)
 }
 
 /*
- * Adds sample centroids of all rows, including the trimmed ones. Sets
- * w->inlier to all rows of positive weight.
+ * Runs k-means on all rows of positive weight, including the trimmed ones, and
+ * adds its centroids to the sample centroids (add_sample_centroids). w->inlier
+ * then lists all these rows.
  */
 static void
 find_trimmed_centroids(sample_work *w, fc_sample_estimates *result)

@@ -10,10 +10,11 @@
  *
  * Sample centroids are starts for a decoder: far from all clusters the sketch
  * contains only noise, so clusters many sigma apart cannot be found by chance.
- * The first of them are the k centroids that k-means finds in the rows left
- * after trimming. Further k-means centroids, 2k of all rows, are added if they
- * are not near a sample centroid and represent three rows or more. They cover
- * small clusters that were trimmed, but not single rows.
+ * The first sample centroids are the k centroids that k-means finds in the
+ * rows left after trimming. K-means with 2k clusters then runs on all rows.
+ * Each of these centroids is added if it is not near a sample centroid and
+ * represents three rows or more. The added centroids cover small clusters that
+ * were trimmed, but not single rows.
  */
 #ifndef FC_SKETCH_SPEC_OF_SAMPLE_H
 #define FC_SKETCH_SPEC_OF_SAMPLE_H
@@ -66,8 +67,8 @@ typedef struct fc_sample_estimates
 	double		sigma;			/* 1.2 s_w; > 0 even if all rows are equal */
 
 	/*
-	 * unit 2^exponent of `reduced` and sample_centroids, chosen so that
-	 * floats hold any data
+	 * exponent e of the unit 2^e in which `reduced` and sample_centroids are
+	 * stored; it is chosen so that floats can hold any data
 	 */
 	int			exponent;
 	float	   *reduced;		/* basis (x - center) for every sample row,

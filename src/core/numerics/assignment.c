@@ -355,9 +355,10 @@ find_nearest(const unmatched *a, const double *of_a, const unmatched *b,
 }
 
 /*
- * Writes to `kept` the clusters of a that have no mutual nearest neighbour in
- * b, and returns their count. For each of the other clusters, stores the index
- * of its neighbour in `number`, unless that is NULL.
+ * Writes to `kept` the numbers of the clusters of a that have no mutual
+ * nearest neighbour in b, and returns their count. Unless `number` is NULL,
+ * sets number[i] for each other cluster i of a to the number of its neighbour
+ * in b.
  */
 static size_t
 leave_mutual(const unmatched *a, const unmatched *b, int32_t *number,

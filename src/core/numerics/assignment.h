@@ -19,9 +19,10 @@ void		fc_assignment(const double *cost, size_t rows, size_t columns,
 						  fc_arena *arena, int32_t *column_of_row);
 
 /*
- * If the old or the new clusters are at most this many, fc_pair_clusters finds
- * the best pairs, in cubic time. Otherwise it pairs mutual nearest neighbours,
- * which may miss the best pairs. A guess.
+ * Maximum number of clusters, before or after, for which fc_pair_clusters
+ * finds the best pairs, in cubic time. If there are more clusters both before
+ * and after, it pairs mutual nearest neighbours, which may miss the best
+ * pairs. A guess.
  */
 #define FC_MAX_EXACT_PAIRS	((size_t) 512)
 
@@ -45,10 +46,11 @@ void		fc_pair_clusters(const double *old, size_t k_old, const double *new,
 							 size_t k_new, size_t d, fc_arena *arena, int32_t *number);
 
 /*
- * Dissolves pairs of clusters that are far apart, which fc_pair_clusters makes
- * of clusters that are left over. Sets number[j] to -1 unless new cluster j is
- * the nearest new cluster to old cluster number[j], or the latter is the
- * nearest old cluster to new cluster j.
+ * Dissolves pairs of clusters that are far apart. fc_pair_clusters makes such
+ * pairs of clusters for which nothing nearer is left. Sets number[j] to -1
+ * unless one of the clusters is nearest to the other: new cluster j is the
+ * nearest new cluster to old cluster number[j], or the latter is the nearest
+ * old cluster to new cluster j.
  */
 void		fc_part_far_pairs(const double *old, size_t k_old, const double *new,
 							  size_t k_new, size_t d, int32_t *number);

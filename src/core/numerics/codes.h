@@ -56,8 +56,8 @@ typedef struct fc_coded_row
 	float		length;			/* upper bound on ||a q|| */
 
 	/*
-	 * upper bound on ||f|| plus other errors that are multiplied by a
-	 * vector's length
+	 * upper bound on ||f||, plus the row's other errors that are multiplied
+	 * by the length of a vector
 	 */
 	float		error;
 	float		rest;			/* upper bound on the length of the row's

@@ -77,7 +77,10 @@ put(const fc_codes *codes, size_t j, size_t i, int value)
 		codes->floats[j * codes->width + i] = (float) value;
 }
 
-/* Fills vectors j .. capacity - 1, the padding of the last panel. */
+/*
+ * Fills vectors j .. capacity - 1, the padding of the last panel, which have
+ * half = INFINITY.
+ */
 static void
 close_panel(fc_codes *codes, size_t j)
 {
@@ -213,8 +216,8 @@ fc_codes_of_row(const fc_codes *codes, const float *z, size_t n, double length,
 #ifdef __aarch64__
 
 #define ROWS		FEW_ROWS	/* number of rows multiplied by a group of
-								 * vectors; the sums of a row take four
-								 * registers, so that sums take 16 of the 32 */
+								 * vectors; the sums of a row take 4
+								 * registers, so all sums take 16 of the 32 */
 #define GROUPS		1
 #define QUARTERS	(LANES / 4)
 

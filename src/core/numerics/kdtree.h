@@ -153,12 +153,12 @@ void		fc_packed_kdtree_take(fc_arena *arena, size_t k, size_t d, fc_packed_kdtre
 void		fc_packed_kdtree_build(fc_packed_kdtree *kdtree, const float *points);
 
 /*
- * Returns the index of the nearest point to x (d coordinates); ties go to the
- * lowest index. Coordinates of x that are NaN do not count. squared[0] receives
- * its squared distance in float, squared[1] the squared distance of the second
- * nearest point, but at most reach * squared[0] + margin, reach > 1. Without
- * this limit, most boxes would be searched if the points form well separated
- * groups.
+ * Returns the index of the point nearest to x (d coordinates); ties go to the
+ * lowest index. Coordinates of x that are NaN do not count. Sets squared[0] to
+ * the squared distance of this point, in float. Sets squared[1] to the squared
+ * distance of the second nearest point, but at most to reach * squared[0] +
+ * margin, where reach > 1. Without this limit, most boxes would be searched if
+ * the points form well separated groups.
  */
 size_t		fc_packed_kdtree_nearest_two(const fc_packed_kdtree *kdtree, const float *x,
 										 float reach, float margin, float squared[2]);

@@ -12,8 +12,8 @@
 
 /*
  * Minimum number of points for a packed k-d tree. With fewer points, packs
- * without a tree were measured to be faster in 4 to 32 dimensions. Halving or
- * doubling the number changes nothing here (bench/tuned.py).
+ * without a tree (rows.h) were measured to be faster in 4 to 32 dimensions.
+ * Halving or doubling the minimum changes nothing (bench/tuned.py).
  */
 #define MIN_POINTS	8192
 

@@ -418,7 +418,9 @@ fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 
 /* ---- principal axes ---- */
 
-/* Computes matrix = A' A (d x d), summed in float. */
+/*
+ * Computes matrix = A' A (d x d), summed in float. sums (d x d) is work space.
+ */
 static void
 covariance_of_rows(const subspace *s, float *sums, double *matrix)
 {
@@ -435,8 +437,9 @@ covariance_of_rows(const subspace *s, float *sums, double *matrix)
 }
 
 /*
- * Computes the elements j <= i of matrix = A A' (rows x rows), which
- * fc_symmetric_eigen reads, summed in float.
+ * Computes the elements j <= i of matrix = A A' (rows x rows), which are the
+ * ones that fc_symmetric_eigen reads. They are summed in float; sums (rows x
+ * rows) is work space.
  */
 static void
 products_of_rows(const subspace *s, float *sums, double *matrix)
@@ -470,8 +473,9 @@ all_zero(const float *x, size_t count)
 }
 
 /*
- * Lists the nonzero elements of a row of n floats, and returns their number.
- * column and value need space for one more element.
+ * Lists the indices and values of the nonzero elements of a row of n floats,
+ * and returns their number. column and value need space for one element more
+ * than that.
  */
 static size_t
 list_elements(const float *x, size_t n, uint32_t *column, float *value)
@@ -625,8 +629,8 @@ fc_principal_axes(const float *x, size_t rows, size_t d, size_t n,
 }
 
 /*
- * Adds the memory of the iteration to the memory of the direct methods, an
- * upper bound on either.
+ * Returns the memory of the iteration plus the memory of the direct methods,
+ * which is an upper bound on either.
  */
 size_t
 fc_principal_worksize(size_t rows, size_t d, size_t n)

@@ -87,9 +87,9 @@
 #define LIST_WORK	1.3
 
 /*
- * Weight of the newest block of rows in a record's means, 0 to 1. With a
- * larger weight, the means follow changes of the rows faster, but vary more by
- * chance. A guess.
+ * Weight of the newest block of rows in the means that a record keeps, 0 to 1.
+ * With a larger weight, the means follow changes of the rows faster, but vary
+ * more by chance. A guess.
  */
 #define NEWEST_WEIGHT	0.125
 
@@ -378,8 +378,8 @@ fc_pruning_build(const float *values, const double *offset, size_t k, size_t d,
 /* ---- the choice of the method ---- */
 
 /*
- * Returns the maximum number of candidates per row; measuring more would cost
- * as much as a matrix product.
+ * Returns the maximum number of candidates per row. Measuring more candidates
+ * would cost as much as a matrix product.
  */
 static size_t
 max_candidates(size_t k)
@@ -415,8 +415,8 @@ bounds_cost(const fc_pruning *pruning, int path)
 }
 
 /*
- * Returns the mean cost per row of measuring the candidates; given_up is the
- * cost of a row that could not be labelled.
+ * Returns the mean cost per row of measuring the candidates that a method
+ * leaves. given_up is the cost of a row that the method cannot label.
  */
 static double
 left_cost(const fc_pruning *pruning, const fc_pruning_record *record,
@@ -635,7 +635,8 @@ code_leading(const fc_pruning *pruning, size_t n, const pruning_work *w)
 }
 
 /*
- * Drops from a row's list the candidates whose lower bound is above `limit`.
+ * Drops the candidates whose lower bound is above `limit` from a row's list.
+ * `place` and `bound` are the indices and lower bounds of the candidates.
  */
 static void
 shorten_list(pruned_row *row, uint32_t *place, float *bound, float limit)
@@ -736,7 +737,11 @@ nearest_left(const fc_pruned_rows *rows, size_t r, const pruning_work *w,
 	return (int32_t) label;
 }
 
-/* Labels all rows from their lists, and updates the record of the method. */
+/*
+ * Labels each row with the nearest candidate in its list, and updates the
+ * record of the method. A row without candidates, or whose `lost` is set, gets
+ * the label -1.
+ */
 static void
 measure_left(fc_pruning_record *record, const fc_pruned_rows *rows, size_t n,
 			 const pruning_work *w, int32_t *labels)
@@ -758,7 +763,7 @@ measure_left(fc_pruning_record *record, const fc_pruned_rows *rows, size_t n,
 	keep_record(record, n, measured, lost);
 }
 
-/* Makes the lists of candidates of n rows. */
+/* Lists the candidates of n rows by the bounds of the method `path`. */
 static void
 prune_rows(const fc_pruning *pruning, int path, size_t n, const pruning_work *w)
 {

@@ -71,7 +71,7 @@ typedef struct fc_pruning
 	double		max;			/* upper bound on ||v|| */
 	fc_codes	codes[2];		/* codes of the leading and of all
 								 * coordinates; unused codes have k = 0 */
-	fc_pruning_record record[2];
+	fc_pruning_record record[2];	/* measurements of each method */
 } fc_pruning;
 
 /*
@@ -135,8 +135,9 @@ bool		fc_pruning_build(const float *values, const double *offset, size_t k,
 
 /*
  * Returns the method that is cheapest for the next rows according to the
- * records, and lowers the records of the unused methods slightly.
- * FC_PRUNING_NONE means that the caller should search by itself.
+ * records: FC_PRUNING_LEADING, FC_PRUNING_WHOLE, or FC_PRUNING_NONE if the
+ * caller should search by itself. Lowers the records of the unused methods
+ * slightly.
  */
 int			fc_pruning_choose(fc_pruning *pruning);
 
@@ -145,8 +146,9 @@ size_t		fc_pruning_scratch(const fc_pruning *pruning, size_t n);
 
 /*
  * Labels n <= FC_PRUNING_ROWS rows with the nearest centroid; ties go to the
- * lowest index. Sets the label to -1 if too many candidates remain or the row
- * is too far from the centroids.
+ * lowest index. `path` is the method, FC_PRUNING_LEADING or FC_PRUNING_WHOLE.
+ * The label is -1 if too many candidates remain or the row is too far from the
+ * centroids. scratch has fc_pruning_scratch floats.
  */
 void		fc_pruning_assign(fc_pruning *pruning, int path, const fc_pruned_rows *rows,
 							  size_t n, fc_scratch scratch, int32_t *labels);

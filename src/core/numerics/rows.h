@@ -77,10 +77,11 @@ void		fc_two_lowest(const float *dots, const float *half_norms, size_t count,
 						  size_t first, float *lowest, float *second, int32_t *label);
 
 /*
- * Points (k x d) and their half_norms, arranged in packs for one row at a
- * time. A pack has FC_PACKED points: coordinate 0 of each, then coordinate 1
- * of each, and so on, then their half norms. Unused lanes of the last pack
- * have infinite half norms.
+ * Number of points in a pack. Packs hold points (k x d) and their half norms
+ * in an order that suits comparisons with one row at a time. A pack has
+ * coordinate 0 of each of its points, then coordinate 1 of each, and so on,
+ * then the half norms. Unused places of the last pack have infinite half
+ * norms.
  */
 #define FC_PACKED	64
 
@@ -90,8 +91,8 @@ void		fc_packs_build(const float *values, const float *half_norms, size_t k,
 
 /*
  * Sets *lowest and *second to the two lowest scores half_norms[j] - x . point
- * j, and returns the index j of the lowest. The d products of a score are
- * added in order.
+ * j, and returns the index j of the lowest one. The d products of a score are
+ * added in the order of the coordinates.
  */
 int32_t		fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x,
 							float *lowest, float *second);

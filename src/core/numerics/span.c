@@ -4,27 +4,32 @@
 #include "base/simd.h"
 
 /*
- * Maximum number of rows, and minimum number of dimensions for each row. The
- * Cholesky factor takes rows^3 / 3 multiply-adds. Guesses.
+ * Coordinates are computed for at most MAX_ROWS rows, which must have at least
+ * MIN_DIMENSIONS dimensions per row. The Cholesky factor takes rows^3 / 3
+ * multiply-adds. Guesses.
  */
 #define MAX_ROWS	1024
 #define MIN_DIMENSIONS	8
 
 /*
- * Maximum number of multiply-adds for the Gram matrix, for each number of the
- * rows. A search takes tens of them. A guess.
+ * Maximum number of multiply-adds for the Gram matrix, per value of the n x d
+ * matrix of rows. The methods that use the coordinates take tens of
+ * multiply-adds per value. A guess.
  */
 #define MAX_PRODUCTS	4.0
 
 /*
- * Share of a row's square below which the rest outside the span of earlier
- * rows is regarded as a rounding error.
+ * A row counts as lying in the span of the earlier rows if its component
+ * outside this span is as small as a rounding error: if the square of the
+ * component is at most this share of the row's squared length.
  */
 #define MIN_PIVOT	1e-10
 
 /*
- * Sets first[c + 1] to the end of column c in a list of the nonzero numbers by
- * column. Returns false if the Gram matrix would take too many multiply-adds.
+ * Counts the nonzero values of each column. Sets first[c] to the position of
+ * the first value of column c in a list of all nonzero values by column;
+ * first[d] is the length of the list. Returns false if the Gram matrix would
+ * take too many multiply-adds.
  */
 static bool
 count_columns(const float *x, size_t n, size_t d, size_t *first)
@@ -44,7 +49,9 @@ count_columns(const float *x, size_t n, size_t d, size_t *first)
 }
 
 /*
- * Adds the products of rows to the lower triangle of gram. `first` is changed.
+ * Adds the dot products of all pairs of rows to the lower triangle of gram (n
+ * x n). `first` comes from count_columns; first[c] becomes the end of column c
+ * in the list of nonzero values.
  */
 static void
 add_products(const float *x, size_t n, size_t d, size_t *first, fc_arena *arena, double *gram)
@@ -52,7 +59,7 @@ add_products(const float *x, size_t n, size_t d, size_t *first, fc_arena *arena,
 	uint32_t   *row = FC_TAKE(arena, first[d] + 1, uint32_t);
 	double	   *value = FC_TAKE(arena, first[d] + 1, double);
 
-	/* each column's numbers follow in the order of rows */
+	/* list the nonzero values by column, within a column by row */
 	for (size_t i = 0; i < n; i++)
 		for (size_t c = 0; c < d; c++)
 			if (x[i * d + c] != 0.0f)
@@ -68,8 +75,9 @@ add_products(const float *x, size_t n, size_t d, size_t *first, fc_arena *arena,
 
 /*
  * Replaces the lower triangle of the Gram matrix, stored by column, by its
- * Cholesky factor. square: the squares of the rows. A column whose pivot is a
- * rounding error becomes 0, as for a row in the span of earlier ones.
+ * Cholesky factor. `square` holds the squared lengths of the rows. If row j is
+ * in the span of earlier rows, pivot j is only a rounding error, and column j
+ * becomes 0.
  */
 FC_CLONES
 static void

@@ -109,11 +109,11 @@ fc_check(void)
 }
 
 /*
- * A stack of memory that grows by blocks from the host's allocator. grow never
- * returns NULL: a host without memory must longjmp. A request for SIZE_MAX
- * bytes means that the size overflowed. `allocated` is the total size of the
- * blocks in bytes. An arena over memory of a known size uses only next and
- * end.
+ * A stack of memory that grows by blocks. grow takes a block from the host's
+ * allocator, and shrink gives it back. grow never returns NULL: a host without
+ * memory must longjmp. A request for SIZE_MAX bytes means that the size
+ * overflowed. `allocated` is the total size of the blocks in bytes. An arena
+ * over memory of a known size uses only next and end.
  */
 typedef struct fc_arena
 {

@@ -27,8 +27,9 @@ typedef int32_t vint
 
 /*
  * Compares, in each lane, a new score with the two lowest scores so far, *low
- * and *next, and updates them. *argument is the place of the lowest score. Of
- * equal scores, the first stays the lowest.
+ * and *next, and updates them. `place` is the number of the new score, and
+ * *argument the number of the lowest one. Of equal scores, the first stays the
+ * lowest.
  */
 INLINE void
 enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)

@@ -11,19 +11,24 @@ typedef struct fc_keyed
 } fc_keyed;
 
 /*
- * Sorts n items by key, ascending and stable (radix sort by bytes, least
- * significant first; a byte that all keys share costs nothing). scratch has
- * space for n items.
+ * Sorts n items by key, in ascending order and stably. It is a radix sort by
+ * bytes, the least significant first, and skips bytes that all keys share.
+ * scratch has space for n items.
  */
 void		fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch);
 
-/* Sets n items to the keys and the indices of n numbers, sorted ascending. */
+/*
+ * Sorts n numbers x in ascending order. Sets items[0 .. n - 1] to the keys
+ * (fc_number_key) and the indices of the sorted numbers. scratch has space for
+ * n items.
+ */
 void		fc_sort_numbers(const double *x, size_t n, fc_keyed *items, fc_keyed *scratch);
 
 /*
- * Sets items[0 .. n - 1] to the hash (key) and the index (value) of each row,
- * sorted by hash. The order depends only on the bytes of the rows, row_bytes
- * each. items must have space for 2 n items.
+ * Sorts n rows of row_bytes bytes each by a hash of their bytes, so that equal
+ * rows are adjacent and the order depends only on the bytes. Sets items[0 .. n
+ * - 1] to the hash (key) and the index (value) of each row in this order.
+ * items must have space for 2 n items.
  */
 void		fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items);
 

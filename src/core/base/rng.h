@@ -85,7 +85,7 @@ double		fc_rng_normal(fc_rng *rng);
 size_t		fc_rng_below(fc_rng *rng, size_t limit);	/* uniform integer in
 														 * [0, limit) */
 
-/* Returns a uniform variate of 52 bits in (0, 1). */
+/* Returns a uniform variate in (0, 1), made of 52 bits of two random words. */
 static inline double
 fc_uniform_of(uint32_t high, uint32_t low)
 {

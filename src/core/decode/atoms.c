@@ -202,7 +202,10 @@ fc_mixture_variance(const fc_mixture *mixture)
 	return total > 0.0 ? sum / total : 0.0;
 }
 
-/* Computes improve.gram and improve.rhs for the mixture. */
+/*
+ * Computes the Gram matrix (improve.gram) of the mixture's atoms and their
+ * correlations with the moments (improve.rhs).
+ */
 void
 fc_gram_of_mixture(fc_decoding *d, const fc_mixture *mixture)
 {

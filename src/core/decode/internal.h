@@ -85,9 +85,9 @@ typedef struct fc_mixture
 
 typedef struct fc_shift_work
 {
-	float	   *re;				/* real coefficients of the field f_r, m
-								 * values */
-	float	   *im;				/* imaginary coefficients of f_r */
+	float	   *re;				/* real parts of the coefficients of the field
+								 * f_r, m values */
+	float	   *im;				/* imaginary parts of the coefficients */
 	float	   *center;			/* present points of the active starts,
 								 * packed, starts x n; a start is active while
 								 * it still moves */
@@ -107,7 +107,8 @@ typedef struct fc_shift_work
 	double	   *envelope;		/* damping of each term of f_r, m values */
 	double	   *modes;			/* distinct modes in descending order of f_r,
 								 * starts x n */
-	size_t	   *order;			/* starts in descending order of f_r */
+	size_t	   *order;			/* indices of the starts, in descending order
+								 * of f_r */
 } fc_shift_work;
 
 typedef struct fc_refine_work
@@ -132,8 +133,8 @@ typedef struct fc_select_work
 								 * atoms, then the modes; size x n */
 	double	   *variance;
 	double	   *gram;			/* Gram matrix of the dictionary, size^2 */
-	double	   *rhs;			/* correlations of the entries with the
-								 * moments */
+	double	   *rhs;			/* correlations of the dictionary entries with
+								 * the moments */
 	double	   *sub_gram;		/* Gram matrix of the chosen entries, up to
 								 * atoms^2 */
 	double	   *sub_rhs;		/* correlations of the chosen entries with the
@@ -151,7 +152,7 @@ typedef struct fc_improve_work
 	fc_mixture	trial;			/* mixture after a tried move */
 	double	   *gram;			/* Gram matrix of the mixture, atoms^2 */
 	double	   *rhs;			/* correlations of the atoms with the moments */
-	double	   *factor;			/* Cholesky factor, atoms^2 */
+	double	   *factor;			/* Cholesky factor of the Gram matrix, atoms^2 */
 	double	   *inverse;		/* inverse of the Gram matrix, atoms^2 */
 	double	   *importance;		/* rise of the cost if the atom is removed,
 								 * one per atom */

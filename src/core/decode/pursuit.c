@@ -63,9 +63,9 @@
 #define TRIAL_ITERATIONS	25
 
 /*
- * Ratio of the importance of an atom (the rise of the cost without it) to its
- * share of the noise below which it is dropped. Halving or doubling it
- * changes nothing (bench/tuned.py).
+ * Ratio below which an atom is dropped: its importance (the rise of the cost
+ * without it) divided by its share of the noise (fc_drop_insignificant).
+ * Halving or doubling it changes nothing (bench/tuned.py).
  */
 #define SIGNIFICANT_NOISE_RATIO	2.0
 

@@ -401,10 +401,11 @@ typedef struct refinement
 	fc_width_mode mode;
 	size_t		count;			/* number of atoms */
 	size_t		variables;
-	double		unit;			/* factor from J to the minimised cost */
+	double		unit;			/* factor that converts J to the minimised
+								 * cost */
 } refinement;
 
-/* Writes the variables in natural units to refine.point. */
+/* Sets refine.point to the variables x, converted to natural units. */
 static void
 unscale(const refinement *r, const double *x)
 {

@@ -123,8 +123,8 @@ void		fc_kdtree_build(fc_kdtree *tree, const float *points);
 #define FC_PACKED_REACH	4.0f
 
 /*
- * Maximum number of dimensions, beyond which boxes exclude few points. A
- * guess.
+ * Maximum number of dimensions for a packed k-d tree. In more dimensions,
+ * boxes exclude few points. A guess.
  */
 #define FC_PACKED_DIMENSIONS	32
 

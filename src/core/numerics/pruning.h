@@ -75,9 +75,9 @@ typedef struct fc_pruning
 } fc_pruning;
 
 /*
- * Maximum length of a row or centroid, relative to the mean of the centroids,
- * for which nothing overflows. The inverse is the minimum length of the
- * longest centroid, for which nothing underflows.
+ * Maximum length of a row or centroid, after the mean of the centroids is
+ * subtracted, for which nothing overflows. The inverse is the minimum length
+ * of the longest centroid, for which nothing underflows.
  */
 #define FC_PRUNING_MAX_LENGTH	0x1p60
 

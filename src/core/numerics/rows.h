@@ -25,7 +25,10 @@ void		fc_axpy(double scale, const float *x, size_t n, double *y);
 /* Returns the sum of the squares of x in float. */
 float		fc_float_square(const float *x, size_t n);
 
-/* Returns the sum of (x - y)^2 in double; a NULL y stands for 0. */
+/*
+ * Returns the sum of (x - y)^2 over d values, in double; a NULL y stands for
+ * 0.
+ */
 double		fc_row_gap(const float *x, const float *y, size_t d);
 
 /*

@@ -73,8 +73,8 @@ fc_weighted_row(const fc_weighted_rows *rows, size_t i, double *row)
 }
 
 /*
- * Computes row i of the sample with NaN for missing values. Returns true if
- * there are any.
+ * Computes row i of the sample (d values) with NaN for missing values. Returns
+ * true if a value is missing.
  */
 static inline bool
 fc_weighted_partial_row(const fc_weighted_rows *rows, size_t i, double *row)

@@ -228,7 +228,7 @@ below(vdouble x, vdouble y)
 
 typedef struct basis_terms
 {
-	const double *t;			/* count values */
+	const double *t;			/* the terms t_i, `count` values */
 	const uint32_t *indices;	/* dimensions of the values; NULL: 0 .. count
 								 * - 1 */
 	size_t		count;
@@ -471,7 +471,10 @@ load_halves(const uint16_t *x, size_t left)
 																		   x)));
 }
 #elif FC_ISA == 3
-/* Loads four halves as 8 bytes; fewer are combined in a register. */
+/*
+ * Loads four numbers of half precision as 8 bytes, or combines fewer numbers
+ * in a register.
+ */
 INLINE vdouble
 load_halves(const uint16_t *x, size_t left)
 {

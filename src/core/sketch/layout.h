@@ -118,7 +118,8 @@ typedef long double fc_quad;
 /* Flag of a sketch with rows of a weight other than 1. */
 #define FC_SKETCH_WEIGHTED	0x01
 
-#define FC_SKETCH_BOUNDS	0x02	/* lower and upper are known */
+#define FC_SKETCH_BOUNDS	0x02	/* the bounds of the rows (lower and
+									 * upper) are known */
 #define FC_SKETCH_UNPACKED		0x04	/* pending rows are stored after the
 										 * moments */
 
@@ -222,8 +223,9 @@ fc_status	fc_sketch_convert(const fc_sketch_view *source, uint8_t flags,
 void		fc_sketch_forget_bounds(const fc_sketch_view *sketch);
 
 /*
- * Returns true if a folded sketch has unit weights, or if its sums can be
- * written with unit weights.
+ * Returns true if a folded sketch has unit weights, or if it is weighted but
+ * can be converted to unit weights without a loss: every row has weight 1, and
+ * all sums fit.
  */
 bool		fc_sketch_is_unit(const fc_sketch_view *sketch);
 

@@ -142,8 +142,8 @@ set_basis(const fc_spec *spec, fc_prepared *prepared)
 {
 	const float *basis = fc_spec_basis(spec);
 	double	   *norm2 = prepared->projected;	/* squared norms of the
-												 * columns, in the work space
-												 * of rows */
+												 * columns of the basis,
+												 * stored in a work space */
 	double		longest2 = 0;
 	double		limit;
 	size_t		rows = prepared->raw_rows ? FC_PROJECTED_ROWS : 1;

@@ -131,7 +131,8 @@ typedef struct fc_prepared
 	 * coordinates are known to be near; set only with a basis
 	 */
 	double		near_norm2;
-	float	   *ratios;			/* sigma / sigmas[s] for each of the sigmas */
+	float	   *ratios;			/* sigma / sigmas[s] for each sigma s,
+								 * `scales` values */
 	double		near_y;			/* magnitude of y beyond which a row's angles
 								 * are computed in double */
 

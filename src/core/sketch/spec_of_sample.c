@@ -539,8 +539,8 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_sample_estimates *found
 }
 
 /*
- * Number of passes over the sample, each of rows * n * (clusters + d)
- * multiply-adds, that the axes and k-means take. Measured (bench/endless.py).
+ * Cost of the axes and of k-means, in passes over the sample. A pass takes
+ * rows * n * (clusters + d) multiply-adds. Measured (bench/endless.py).
  */
 #define SAMPLE_PASSES	8.0
 

@@ -47,7 +47,7 @@ typedef struct fc_spec_options
 
 	/*
 	 * true: the center is 0, not the mean, so that zeros of sparse rows add
-	 * nothing
+	 * nothing to the sums of a sketch
 	 */
 	bool		zero_center;
 	bool		cosine;			/* true: the spec scales rows to length 1; the

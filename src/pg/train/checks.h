@@ -9,9 +9,9 @@
 #include "pg/train/version.h"
 
 /*
- * Describes the options that choose rows, as the end of "the table has rows":
- * " where CONDITION" for option "where", " in the window {...}" for option
- * "since", "" if all rows are read.
+ * Describes the options that choose rows, in words that follow "the table has
+ * rows" in an error message: " where CONDITION" for option "where", " in the
+ * window {...}" for option "since". Returns "" if all rows are read.
  */
 extern char *source_condition_text(const training *t);
 
@@ -38,20 +38,23 @@ extern int64 clusters_of_levels(const train_options *options, int64 k);
  * Returns the number of clusters of a retrain. `settings` are the version's
  * options with the given `options` merged in.
  *
- * If `options` have neither k nor levels, it is the number of clusters of the
- * version. That may differ from the product of the version's levels, because
- * clusters have been merged. With method density it is 0 instead, or the
- * product of the levels. A new k must be equal to the product of the levels,
- * as in clusters_of_levels.
+ * If `options` have neither k nor levels, the number remains the number of
+ * clusters of the version. That may differ from the product of the version's
+ * levels, because clusters have been merged. Method density is an exception:
+ * the number is then the product of the levels in `settings`, or 0 without
+ * levels.
+ *
+ * If levels are given, the number is their product. A new k must be equal to
+ * the product of the levels, as in clusters_of_levels.
  */
 extern int64 clusters_of_retraining(const stored_version *version,
 									const train_options *options,
 									const train_options *settings);
 
 /*
- * Returns the window of recent rows of a retrain as JSON; NULL means no
- * window. It is option since of the retrain if given (null removes the
- * window), else the window of the version.
+ * Returns the window of recent rows of a retrain as JSON, or NULL for no
+ * window. If option since of the retrain is given, it determines the window,
+ * and null removes the window. Otherwise the version keeps its window.
  */
 extern Jsonb *since_of_retraining(const stored_version *version,
 								  const train_options *options);

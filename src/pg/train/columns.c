@@ -174,10 +174,10 @@ fastclust_feature_type(PG_FUNCTION_ARGS)
 /* ---- texts of groups ---- */
 
 /*
- * Takes (relation, column, texts), where the texts are sorted by bytes.
- * Returns an array with, for each text, the first text whose value in the
- * column is equal. Returns NULL if equal values of the column have equal
- * texts.
+ * Takes (relation, column, texts). The texts are texts of values of the
+ * column, sorted by bytes. Returns an array of the same length. Each element
+ * is the first of the texts that stand for the same value. Returns NULL if
+ * equal values of the column always have equal texts.
  */
 PG_FUNCTION_INFO_V1(fastclust_least_groups);
 Datum
@@ -203,10 +203,10 @@ fastclust_least_groups(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (relation, column, texts, given). Returns the text of the group whose
- * value equals the value of the given text, or the given text if there is no
- * such group. The texts of the groups may be NULL if equal values of the
- * column have equal texts.
+ * Takes (relation, column, texts, given). The texts are the groups of a model.
+ * Returns the group whose value equals the value of the text `given`, or
+ * `given` itself if there is no such group. `texts` may be NULL if equal
+ * values of the column always have equal texts.
  */
 PG_FUNCTION_INFO_V1(fastclust_named_group);
 Datum

@@ -14,7 +14,9 @@ extern struct FormData_pg_attribute *relation_columns(Oid relation, int *count);
 extern char *shown_relation(Oid relation);
 
 /*
- * Return the type of a column. Raise an error if the column does not exist.
+ * column_type returns the OID of a column's type. column_group_type returns
+ * the properties of a grouping column's type. Both raise an error if the
+ * column does not exist.
  */
 extern Oid	column_type(Oid relation, const char *name);
 extern group_type column_group_type(Oid relation, const char *name);

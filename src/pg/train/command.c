@@ -398,7 +398,10 @@ shown_argument(FunctionCallInfo fcinfo, int argument)
 		: DatumGetCString(DirectFunctionCall1(float8out, PG_GETARG_DATUM(argument)));
 }
 
-/* Raises an error unless threshold, a p-value, and min_effect are in range. */
+/*
+ * Raises an error if argument 1, the threshold of p-values, or argument 2,
+ * min_effect, is out of range.
+ */
 static void
 check_limits(FunctionCallInfo fcinfo)
 {
@@ -501,8 +504,8 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version,
 
 /*
  * Takes (model, threshold, min_effect, options). Returns the number of the new
- * version, or NULL if the rows have not drifted. Raises an error for invalid
- * options in both cases.
+ * version, or NULL if the rows have not drifted. Invalid options are an error
+ * even if the rows have not drifted.
  */
 PG_FUNCTION_INFO_V1(fastclust_retrain_if_drifted);
 Datum

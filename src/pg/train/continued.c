@@ -49,9 +49,9 @@ comparable_versions(const stored_version *a, const stored_version *b)
 }
 
 /*
- * Returns, for each cluster of `after`, the row of the cluster of `before`
- * that it continues, or -1. Returns NULL if the coordinates of the versions
- * differ.
+ * Matches clusters by their centroids. Returns, for each cluster of `after`,
+ * the index of the cluster of `before` that it continues, or -1 if it
+ * continues none. Returns NULL if the coordinates of the versions differ.
  */
 static int32 *
 rows_by_centroids(const stored_version *before, const stored_version *after)
@@ -85,9 +85,10 @@ check_elements(ArrayType *array, int count)
 }
 
 /*
- * Returns the same as rows_by_centroids, but matches clusters by lists of
- * labels, also if coordinates differ: rows[i] rows have the label
- * old_labels[i] by `before` and new_labels[i] by `after`.
+ * Matches clusters by the labels that both versions give to the same rows.
+ * rows[i] is the number of rows that have the label old_labels[i] by `before`
+ * and new_labels[i] by `after`. The coordinates of the versions may differ.
+ * Returns an array like rows_by_centroids.
  */
 static int32 *
 rows_by_list(const stored_version *before, const stored_version *after,
@@ -118,12 +119,14 @@ rows_by_list(const stored_version *before, const stored_version *after,
 }
 
 /*
- * Takes (before, after, a, b, rows): the same group of two versions, and lists
- * of old labels, new labels and numbers of rows as for rows_by_list. If a list
- * is NULL, clusters are matched by their centroids. Returns, by ascending
- * number of the clusters of `after`, the identities of the clusters of
- * `before` that they continue. An element is NULL if there is no such cluster.
- * Returns NULL if the versions cannot be compared.
+ * Takes (before, after, a, b, rows). `before` and `after` are the same group
+ * of two versions. a, b and rows are the arguments old_labels, new_labels and
+ * rows of rows_by_list. If one of them is NULL, clusters are matched by their
+ * centroids.
+ *
+ * Returns an array with an identity for each cluster of `after`, by ascending
+ * number: the identity of the cluster of `before` that it continues, or NULL
+ * if it continues none. Returns NULL if the versions cannot be compared.
  */
 PG_FUNCTION_INFO_V1(fastclust_continued_identities);
 Datum

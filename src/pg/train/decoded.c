@@ -34,10 +34,10 @@
 #include "sketch/sketch.h"
 
 /*
- * Number of rows that are drawn from the clusters of a fresh version: from
- * MIN_DRAWN to MAX_DRAWN, with at most DRAWN_NUMBERS coordinates in all unless
- * MIN_DRAWN rows have more. With more rows, the quantiles of the distances are
- * more exact and take more time. Guesses.
+ * Number of rows that are drawn from the clusters of a version with option
+ * fresh. The rows have at most DRAWN_NUMBERS coordinates in all, but there are
+ * always MIN_DRAWN to MAX_DRAWN rows. With more rows, the quantiles of the
+ * distances are more exact and take more time. Guesses.
  */
 #define MIN_DRAWN	512
 #define MAX_DRAWN	8192
@@ -45,8 +45,8 @@
 
 /*
  * Number of rows from which the null distribution of the sketch is estimated.
- * With more rows, it is more exact; each pair of rows costs m multiply-adds (m
- * frequencies). A guess.
+ * With more rows, it is more exact. Each pair of rows costs one multiply-add
+ * per frequency of the sketch. A guess.
  */
 #define NULL_LAW_ROWS	512
 
@@ -110,8 +110,8 @@ decode_sketch(const training *t, const fc_sketch *sketch,
 
 /*
  * Returns the root mean square of the scales, or 1 without scaling. Spreads of
- * unscaled clusters are divided by it, because a spread averages over all
- * dimensions.
+ * unscaled clusters are divided by it: a spread averages over all dimensions,
+ * so it needs a scale for all dimensions.
  */
 static double
 mean_scale(scaling scaling, Size d)
@@ -173,8 +173,10 @@ decode_group(const training *t, Size k, const char *group,
 }
 
 /*
- * Sets the spec of a fresh version. Computes its distance quantiles and the
- * null moments of its drift test from rows drawn from the new clusters.
+ * Sets the spec, the distance quantiles and the null moments of a version with
+ * option fresh. The spec is the old one without its sample rows. The
+ * quantiles, and the moments of the null distribution of drift, are computed
+ * from rows drawn from the new clusters.
  */
 static void
 set_drawn(record_builder *row, const training *t, const decoded_clusters *found,

@@ -47,7 +47,7 @@
 
 /*
  * Number of micro-clusters per min_cluster_rows rows. Density is measured in
- * balls of about a third of these rows, which contain about seven
+ * balls that contain about min_cluster_rows / 3 rows, in about seven
  * micro-clusters. A larger number finds narrower gaps, but the time grows with
  * its square (bench/density.py).
  */
@@ -75,8 +75,8 @@
 #define NOISE	0.5
 
 /*
- * Minimum number of micro-clusters for compare_halved and
- * warn_equal_distances. A guess.
+ * Number of micro-clusters below which compare_halved compares nothing and
+ * warn_equal_distances raises no warning. A guess.
  */
 #define MIN_COMPARED	200
 
@@ -102,10 +102,11 @@
 #define MIN_HALVED_AGREEMENT	0.8
 
 /*
- * Maximum of the median radius of balls of min_cluster_rows / 3 rows, relative
- * to the typical distance between two rows. If the radius is greater, a
- * warning says that rows are nearly equally distant. A smaller maximum would
- * also warn about tables whose clusters are found. A guess.
+ * Limit of a ratio, above which a warning says that rows are nearly equally
+ * distant. The ratio is the median radius of the balls that contain
+ * min_cluster_rows / 3 rows, divided by the typical distance between two rows.
+ * A smaller limit would also warn about tables whose clusters are found. A
+ * guess.
  */
 #define NEARLY_EQUAL	0.65
 
@@ -142,8 +143,8 @@ check_density(const training *t, int64 k)
 }
 
 /*
- * Returns the weight that counts as one row in a density: 1, or the mean
- * weight of the rows if that is less. Otherwise rows of small weights would be
+ * Returns the weight that counts as one row in a density: the mean weight of
+ * the rows, but at most 1. If it were always 1, rows of small weights would be
  * too few for clusters.
  */
 static double
@@ -201,8 +202,8 @@ check_live_size(const training *t)
 
 typedef struct micro_cluster_set
 {
-	fc_micro_clusters b;		/* n, mean and square of the micro-clusters,
-								 * as functions of the core take them */
+	fc_micro_clusters b;		/* the arrays n, mean and square, as functions
+								 * of the core take them */
 	double	   *n;				/* m values: number of rows of each
 								 * micro-cluster */
 	double	   *x;				/* m x d means of the micro-clusters */
@@ -216,8 +217,8 @@ typedef struct micro_cluster_set
 } micro_cluster_set;
 
 /*
- * Updates a mean of d values: `added` rows with mean x join the rows, of which
- * there are then n.
+ * Updates the mean of some rows (d values) when `added` rows with mean x are
+ * added to them. n is the number of rows afterwards.
  */
 static void
 add_to_mean(double *mean, const double *x, Size d, double added, double n)
@@ -481,8 +482,8 @@ compare_halved(const training *t, const micro_cluster_set *set,
 
 /*
  * Regions of a group (core/operator/operator.h): clusters that consist of
- * micro-clusters. The arrays have one value for each micro-cluster that
- * remains in the set.
+ * micro-clusters. Each array has one value for each micro-cluster of the set,
+ * from which find_at_scale has removed the micro-clusters that are not dense.
  */
 typedef struct found_regions
 {
@@ -542,9 +543,9 @@ micro_operator(const training *t, const micro_cluster_set *set,
 
 /*
  * Sets n (k values) to the number of rows of each cluster, counted in a sample
- * and scaled to `total` rows. Used with option scale, where a row near a dense
- * micro-cluster belongs to its cluster, even if the micro-cluster that
- * contained the row in k-means is not dense.
+ * and scaled to `total` rows. Called if option scale is given: a row near a
+ * dense micro-cluster then belongs to the cluster of that micro-cluster. In
+ * k-means, the row may have been in another micro-cluster, which is not dense.
  */
 static void
 count_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *rows,
@@ -573,8 +574,8 @@ count_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *row
  * Sets the operators of the group: op to the means of the clusters, without
  * noise, and micro to the micro-clusters, which label rows. Sets the spreads
  * of the group to the standard deviations of its clusters per dimension.
- * Returns the number of rows that have a cluster. rows: sample in which rows
- * near a dense micro-cluster are counted, or NULL.
+ * Returns the number of rows that are in a cluster. rows: sample for
+ * count_rows_in_reach; NULL: a cluster has the rows of its micro-clusters.
  */
 static double
 describe_clusters(const training *t, group_fit *fit, const micro_cluster_set *set,
@@ -818,7 +819,8 @@ find_group_regions(training *t, group_fit *fit, const fc_weighted_rows *complete
 	found = at_scale ? find_at_scale(t, fit, &set, &arena) : find_leaves(t, fit, &set, &arena);
 
 	/*
-	 * the rows of a live model are drawn at random, but its counts are exact
+	 * a live model needs no count: its rows are drawn at random, but the
+	 * counts of its micro-clusters are exact
 	 */
 	if (at_scale && fit->squares == NULL)
 		counted = complete != NULL ? complete : fit->rows;

@@ -218,7 +218,8 @@ write_row(const fc_encoder *from, const fc_encoder *to, const float *x,
 }
 
 /*
- * Returns true if each NULL of the row is in a column whose indicator is kept.
+ * Returns true if each NULL of row x is in a column whose indicator is kept.
+ * kept: one flag for each column that has an indicator.
  */
 static bool
 is_complete(const float *x, const indicated_rows *read, const bool *kept)

@@ -31,13 +31,13 @@ extern bool *null_dimensions(const train_source *source);
 
 /*
  * Returns the names of the features with few distinct values in the rows, such
- * as flags and texts; NULL if there are none, or if all features are such ones.
+ * as flags and texts. Returns NULL if no feature or every feature has few.
  */
 extern const char *features_of_few_values(const training *t, const fc_weighted_rows *rows);
 
 /*
- * Returns the name of a column of texts, more than half of which count as
- * "other" in the sample; NULL if there is none.
+ * Returns the name of a category column in which more than half of the sampled
+ * rows are in category "other"; NULL if there is none.
  */
 extern const char *column_of_other_texts(const training *t, const fc_weighted_rows *sample);
 

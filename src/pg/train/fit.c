@@ -59,9 +59,9 @@
 /*
  * Missing values are filled at most MAX_FILLINGS times, each time followed by
  * FILLING_STEPS of Lloyd's steps. Filling ends when the sum of squares falls
- * by less than the share FILLING_TOLERANCE. Filled values hold back a mean: a
- * step moves it only by the share of observed values. More steps therefore
- * matter only for columns that are mostly NULL. Guesses.
+ * by less than the share FILLING_TOLERANCE. Filled values equal the centroid
+ * and hold it back: a step moves it only by the share of observed values. More
+ * steps therefore matter only for columns that are mostly NULL. Guesses.
  */
 #define MAX_FILLINGS	20
 #define FILLING_STEPS	3
@@ -75,18 +75,19 @@
 #define MIN_RETRAIN_GAIN	0.01
 
 /*
- * Maximum relative amount, in units of k / n, by which the mean squared
- * distance of all rows may exceed the sample's. About 2 are expected if
- * clusters are well separated, 6 if they overlap. With a larger value,
- * sample_suffices would not detect that the sample lacks far rows. A guess.
+ * Limit of sample_suffices for the relative amount by which the mean squared
+ * distance of all rows exceeds the mean squared distance of the n sampled
+ * rows. The unit is k / n. About 2 units are expected if clusters are well
+ * separated, 6 if they overlap. With a larger limit, sample_suffices would not
+ * detect that the sample lacks far rows. A guess.
  */
 #define MAX_OVERFIT	10
 
 /*
- * Number of standard errors that sample_suffices adds to its limit
- * (ADDED_ERRORS), and maximum of a standard error, relative to the objective
- * in the sample (MAX_ERROR). With larger values, fewer trainings search twice,
- * and more of them lack far rows. Guesses.
+ * sample_suffices adds ADDED_ERRORS standard errors of the mean squared
+ * distance of the sample to its limit. A standard error counts as at most
+ * MAX_ERROR times that mean squared distance. With larger values, fewer
+ * trainings search twice, and more of them lack far rows. Guesses.
  */
 #define ADDED_ERRORS	3
 #define MAX_ERROR	0.01
@@ -98,8 +99,8 @@
 #define MICRO_STEPS	12
 
 /*
- * Share of the rows, the farthest, that comparisons with decoded clusters
- * leave out, because a decoder ignores outliers. A guess.
+ * Share of the rows that comparisons with decoded clusters leave out. These
+ * are the farthest rows, because a decoder ignores outliers. A guess.
  */
 #define FARTHEST_SHARE	0.05
 

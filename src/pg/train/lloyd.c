@@ -286,9 +286,10 @@ scan_groups(const training *t, group_fit *fits, const int *active, int count,
 /* ---- scans ---- */
 
 /*
- * Maximum gain of a step that is not taken, as a share of the sum of squares.
- * With a larger share, the stored sizes of clusters are exact in more models,
- * but the clusters are worse by up to that share. A guess.
+ * Maximum gain of a Lloyd step that take_step leaves out after convergence, as
+ * a share of the sum of squares. With a larger share, the stored sizes of
+ * clusters are exact in more models, but the clusters are worse by up to that
+ * share. A guess.
  */
 #define MAX_UNTAKEN_GAIN	0.001
 

@@ -8,8 +8,8 @@ extern void lloyd_scans(training *t, group_fit *fits, int count, int steps);
 extern void balance_clusters(training *t, group_fit *fit);
 
 /*
- * Result of a Lloyd scan: the operator after the step, and the sum of squared
- * distances before the step.
+ * Result of a Lloyd scan: `next`, the operator after the step, and `sse`, the
+ * sum of squared distances before the step.
  */
 typedef struct lloyd_sums
 {

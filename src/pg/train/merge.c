@@ -216,7 +216,7 @@ largest_chosen(const cluster_list *list, bool named)
 	return largest;
 }
 
-/* Returns true if cluster j remains after the merge. */
+/* Returns true if cluster j remains: it is not chosen, or is in row `kept`. */
 static inline bool
 is_left(const cluster_list *list, Size j, int64 kept)
 {

@@ -435,9 +435,10 @@ object_of(const Jsonb *json, const char *name)
 }
 
 /*
- * Returns an option in the form that read_options and put_option_help take.
- * read_options stores its value in `fields`, unless `fields` is NULL or the
- * option is not read here.
+ * Converts an entry of the table of options to the form that read_options and
+ * put_option_help take. read_options stores the value of the option in
+ * `fields`. It stores nothing if `fields` is NULL, or if the option is not
+ * read here.
  */
 static option
 option_of(const training_option *row, void *fields)
@@ -491,9 +492,10 @@ reject_misplaced(Jsonb *json, const training_option *known, int function)
 }
 
 /*
- * Raises an error if weights of rows, a column, or weights of columns, an
- * object, are given under a name that other programs use. The hint has the
- * option.
+ * Raises an error if weights are given under a name that other programs use,
+ * such as "sample_weight". A text must mean the column with the weights of
+ * rows, and an object the weights of columns. The hint names the option for
+ * them.
  */
 static void
 reject_other_weights(Jsonb *json, int function)
@@ -792,9 +794,9 @@ names_feature(const train_options *options, const char *option,
 /* ---- options as jsonb ---- */
 
 /*
- * RETRAIN_CATEGORIES_FACTOR: factor for the number of categories in a retrain,
- * so that the existing categories are found among them. MAX_CATEGORIES:
- * maximum of the product. Guesses.
+ * RETRAIN_CATEGORIES_FACTOR: factor by which a retrain raises the requested
+ * number of categories, so that the existing categories are found among them.
+ * MAX_CATEGORIES: maximum of the raised number. Guesses.
  */
 #define RETRAIN_CATEGORIES_FACTOR	4.0
 #define MAX_CATEGORIES	10000.0

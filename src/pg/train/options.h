@@ -190,8 +190,8 @@ extern void warn_ineffective_options(train_method method, const train_options *g
 extern Jsonb *encoder_settings(const train_options *options, bool again);
 
 /*
- * Returns true if options of the encoder that determine its dimensions differ:
- * the number of categories, or the paths.
+ * Returns true if a and b differ in an encoder option that determines the
+ * dimensions: the maximum number of categories, or the paths.
  */
 extern bool other_dimensions(const train_options *a, const train_options *b);
 
@@ -206,8 +206,9 @@ extern bool names_feature(const train_options *options, const char *option,
 						  const char *feature);
 
 /*
- * Returns the options as a version stores them: without nulls and nowait,
- * with the names of the condition resolved.
+ * Returns the options as a version stores them, without nulls and nowait.
+ * condition: condition with resolved names, which replaces option "where", or
+ * NULL.
  */
 extern Jsonb *options_to_store(const train_options *options, const char *condition);
 

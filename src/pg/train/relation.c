@@ -353,11 +353,11 @@ is_sharded(Oid relation)
 }
 
 /*
- * Citus adds up the states of the shards by the first aggregate named sum with
- * one argument of their type, in any schema and with the caller's rights.
- * Another role may have created one for that purpose, so the extension's own
- * must be the only one. The catalog is read in its current state, regardless
- * of the snapshot, as Citus reads it.
+ * Citus adds up the states of the shards by the first aggregate that is named
+ * sum and takes one argument of their type. It may be in any schema and runs
+ * with the caller's rights. Another role may have created one to run code with
+ * these rights, so the extension's own must be the only one. The catalog is
+ * read in its current state, regardless of the snapshot, as Citus reads it.
  */
 bool
 sums_on_shards(const train_source *source)
@@ -388,8 +388,9 @@ sums_on_shards(const train_source *source)
 /* ---- the source ---- */
 
 /*
- * Raises an error if the relation does not exist, or is not a table or view. A
- * small number in its place may have been meant as a version.
+ * Raises an error if the relation does not exist, or is not a table or view.
+ * If its OID is small, a hint shows how to name a version, because the number
+ * of a version may have been meant.
  */
 static void
 check_relation(Oid relation)
@@ -810,11 +811,16 @@ has_numbers(const train_source *source)
 /*
  * Takes (relation, features, vector, group_by, encoder, condition). Returns
  * (relation, vector, listed, group_value, dimensions, sharded, condition,
- * columns), the expressions of a row t.
+ * columns), which describe a row t of the relation.
  *
- * If the argument `vector` is NULL, the type of the column decides. dimensions
- * is NULL for vectors. Without an encoder it is also NULL if not all columns
- * are numbers.
+ * vector: true if the feature is a column of vectors. If the argument is NULL,
+ * the type of the column decides. listed: expression for the unscaled row as
+ * an array; NULL for columns without an encoder. group_value: expression for
+ * the group as text. dimensions: NULL for vectors. Without an encoder, it is
+ * also NULL if not all columns are numbers. sharded: true if the rows are on
+ * shards of Citus. condition: the given condition with resolved names.
+ * columns: names of the columns that it reads. Both are NULL without a
+ * condition.
  */
 PG_FUNCTION_INFO_V1(fastclust_row_expressions);
 Datum

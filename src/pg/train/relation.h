@@ -30,8 +30,9 @@ typedef struct train_source
 	bool		array;			/* true if the vector's type is an array */
 	bool		sparse;			/* true if the vector's type is sparsevec */
 	char	   *group_by;		/* grouping column; NULL without groups */
-	char	   *unit;			/* column whose values are the units of rows;
-								 * NULL: rows are independent */
+	char	   *unit;			/* column of option unit: rows with equal
+								 * values of it belong to one unit and are not
+								 * independent; NULL: all rows are independent */
 	group_type	grouping;		/* type of the grouping column */
 	const char *model;			/* model among whose groups the values of the
 								 * grouping column are looked up, because the
@@ -41,9 +42,10 @@ typedef struct train_source
 	bool		by_value;		/* true: rows are grouped by the values of the
 								 * grouping column, not by their texts */
 	bool
-				planned;		/* true if scans have the plan $1, except for
-								 * rows of the groups in array $2, whose plans
-								 * are in array $3 (group_plan) */
+				planned;		/* true: the groups in array $2 are scanned
+								 * with the plans in array $3 (group_plan),
+								 * other rows with the plan $1; false: all
+								 * rows with the plan $1 */
 	fc_encoder_header *encoder; /* encoder of columns; NULL until it is
 								 * learned, and for vectors */
 	char	   *raw;			/* the row as an unscaled array; NULL until

@@ -73,8 +73,9 @@
 #define HEAVY_TAIL	1.5
 
 /*
- * Minimum number of rows per tenth of a sample in sets of units. Samples with
- * fewer rows, such as samples of very few units, ignore the units. A guess.
+ * Minimum number of rows in a tenth of a sample that sample_of_units divides
+ * into sets. Samples with fewer rows, such as samples of very few units,
+ * ignore the units. A guess.
  */
 #define MIN_ROWS_PER_TENTH	10.0
 
@@ -446,8 +447,9 @@ fill_of_source(const train_source *source, scaling scaled)
 /* ---- queries of rows ---- */
 
 /*
- * Returns the condition that is true for vectors without the defect that a
- * message names.
+ * Returns an SQL condition on a column of vectors that is true for vectors
+ * without a defect. defect: last word of an error message about an element,
+ * "infinite", "NaN" or "NULL".
  */
 static char *
 condition_without(const char *defect, const char *column)
@@ -461,9 +463,9 @@ condition_without(const char *defect, const char *column)
 }
 
 /*
- * Adds a hint to an error about an element of a vector: a condition that leaves
- * out such rows. The error can be that of a parallel worker, which does not
- * know the name of the column.
+ * Adds a hint to an error about an element of a vector: a condition that
+ * leaves out such rows. The error may come from a parallel worker, which does
+ * not know the name of the column.
  */
 static void
 hint_bad_element(void *training_of_scan)

@@ -74,9 +74,9 @@ extern double wanted_rows(const training *t);
 extern bool sample_is_cut(const training *t);
 
 /*
- * Returns the number of sampled rows for all clusters: `usual` for each
- * cluster, or fewer for method density, and for kmeans with option effort
- * fast.
+ * Returns the number of sampled rows for all clusters: `usual` rows for each
+ * cluster. Method density takes fewer rows per cluster, and so does method
+ * kmeans with option effort fast.
  */
 extern double rows_of_clusters(const training *t, double usual);
 

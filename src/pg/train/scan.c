@@ -29,9 +29,10 @@
 
 /*
  * Number of rows in the weighted sample, on which k-means runs in memory.
- * MIN_SAMPLE_ROWS and SAMPLE_ROWS_PER_CLUSTER apply without groups, the other
- * two to each group. With more rows, the following scans begin with a lower
- * SSE; the sample takes more time and memory. Guesses.
+ * MIN_SAMPLE_ROWS and SAMPLE_ROWS_PER_CLUSTER apply without groups.
+ * MIN_GROUP_SAMPLE_ROWS and GROUP_ROWS_PER_CLUSTER apply to each group. With
+ * more rows, the following scans begin with a lower SSE; the sample takes more
+ * time and memory. Guesses.
  */
 #define MIN_SAMPLE_ROWS	30000
 #define SAMPLE_ROWS_PER_CLUSTER	200
@@ -110,14 +111,15 @@ sample_size(const training *t, const fc_weighted_rows *sample, double groups)
 }
 
 /*
- * Returns the limit of ranks in the sample of a scan, or 0 for no limit. Rows
- * of higher rank are not examined, and workers, shards or servers do not send
- * them to the process that merges the samples. The limit is estimated from the
+ * Returns an upper limit on the ranks of sampled rows, or 0 for no limit. The
+ * sample takes the rows of lowest rank (core/operator/coreset.h). Rows above
+ * the limit are not examined, and workers, shards or servers do not send them
+ * to the process that merges the samples. The limit is estimated from the
  * uniform sample. It admits 10 % more rows than wanted, plus an allowance for
  * random variation.
  *
- * A sample by hashes (option "sample") must be the same wherever the rows are
- * stored, so its limit is not estimated. Ranks are up to twice as large as the
+ * With option sample "hash", the sample must be the same wherever the rows are
+ * stored, so the limit is not estimated. Ranks are up to twice as large as the
  * ranks of the same rows in a uniform sample, so a limit for twice the rows is
  * enough.
  */

@@ -25,8 +25,8 @@
 #include "sketch/sketch.h"
 
 /*
- * Maximum number of rows in a batch, unless an operator sets a capacity. A
- * guess.
+ * Maximum number of rows in a batch, unless an operator sets the capacity of
+ * batches. A guess.
  */
 #define MAX_BATCH_ROWS	128
 

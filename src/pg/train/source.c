@@ -204,8 +204,8 @@ unit_of_row(const train_source *source)
 }
 
 /*
- * Returns an SQL expression for the part to which the unit of row t belongs, 0
- * to FC_DRIFT_PARTS - 1.
+ * Returns an SQL expression for the part of the rows, 0 to FC_DRIFT_PARTS - 1,
+ * to which the unit of row t belongs.
  */
 static char *
 unit_part(const train_source *source)
@@ -214,8 +214,9 @@ unit_part(const train_source *source)
 }
 
 /*
- * Returns a query of the rows of the source or of all its leaves, grouped by a
- * value and by another expression: (value, other, result).
+ * Returns a query on the rows of the source, or on the rows of all its leaves.
+ * Its result has the columns (value, other, result). value, other: expressions
+ * by which rows are grouped. result: expression with aggregates.
  */
 static char *
 grouped_rows(const train_source *source, const char *value, const char *other,

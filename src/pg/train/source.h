@@ -74,9 +74,9 @@ rows_to_read(const train_source *source, double wanted)
 /*
  * Returns the query of a scan with plan $1, for rows with units or weights. A
  * hash divides the units into FC_DRIFT_PARTS parts (core/drift/units.h). The
- * rows of the result are (value as text, packed state, packed states of parts,
- * sizes): one row for each value of a column, or a single row if column is
- * NULL.
+ * rows of the result are (value as text, packed state, array of the packed
+ * states of the parts, sizes): one row for each value of a column, or a single
+ * row if column is NULL.
  *
  * sizes: number of units, sum of the weights, sum of the squared weights of
  * units, sum of the squared weights of rows. A row without a unit counts as a

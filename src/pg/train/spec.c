@@ -52,8 +52,9 @@
 #define LARGEST_GROUPS	16
 
 /*
- * Minimum number of rows for choosing the width of a kernel; at least twice
- * the number of landmarks is used. More rows take longer. A guess.
+ * Minimum number of rows from which the width of a kernel is chosen. Twice the
+ * number of landmarks is used instead if that is more. More rows take longer.
+ * A guess.
  */
 #define MIN_MAP_ROWS	3000
 

@@ -68,9 +68,9 @@ typedef struct group_result
 } group_result;
 
 /*
- * Returns the rows of the old clusters that are frozen or pinned, so that they
- * keep their centroids. These are the first clusters of the new version. Sets
- * *count to their number.
+ * Returns the indexes of the old clusters that are frozen or pinned, and sets
+ * *count to their number. These clusters keep their centroids, and are the
+ * first clusters of the new version.
  */
 static int32 *
 fixed_clusters(const training *t, const fc_operator_header *old, Size *count)
@@ -432,9 +432,10 @@ write_groups(Datum *records, int count)
 /* ---- all groups ---- */
 
 /*
- * Measures the largest group (measure_group) and returns its operator. The
- * other groups take their cluster numbers from it. If several groups are the
- * largest, the first by name is taken. Returns NULL if groups are not aligned.
+ * Measures the largest group with measure_group and returns its operator, from
+ * which the other groups take their cluster numbers. If several groups are the
+ * largest, the first by name is taken. Returns NULL if there is only one
+ * group, or if option align is false.
  */
 static const fc_operator_header *
 aligned_operator(const training *t, group_fit *fits, int count)
@@ -453,8 +454,8 @@ aligned_operator(const training *t, group_fit *fits, int count)
 }
 
 /*
- * Measures (measure_group) and writes all groups. Returns the mean squared
- * distance of all rows.
+ * Measures all groups with measure_group and writes them. Returns the mean
+ * squared distance of all rows.
  */
 double
 store_groups(training *t, const fc_weighted_rows *sample, group_fit *fits,

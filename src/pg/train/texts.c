@@ -1,8 +1,10 @@
 /*
- * texts.c - texts of numbers, dates and times, and of one category
+ * texts.c - finds columns of texts that are numbers, dates or times, and
+ * categories that differ only in their spelling
  *
- * A table that was read from CSV often has texts in all columns. As categories,
- * 12 and 13 are as different as 12 and 90, so that the column should be cast.
+ * A table that was read from CSV often has texts in all columns. As
+ * categories, 12 and 13 are as different as 12 and 90, so that the column
+ * should be cast.
  */
 #include "postgres.h"
 
@@ -25,8 +27,9 @@
 #define MAX_TEXT_ROWS	2000
 
 /*
- * Minimum number of distinct numbers or times of a column. Two values are as
- * far apart as categories as they are as numbers.
+ * Minimum number of distinct numbers or times for a column to be reported. A
+ * column of two values need not be cast: the two are as far apart as
+ * categories as they are as numbers.
  */
 #define MIN_DISTINCT	3
 
@@ -35,8 +38,9 @@
 
 /*
  * A form of texts: a name of the values, a regular expression, and SQL that
- * converts the texts, with %s in the place of the column. The most special
- * forms come first. Texts with leading zeros, such as 01069, are identifiers.
+ * converts the texts, with %s in the place of the column. The first form that
+ * fits is used, so the most special forms come first. Texts with leading
+ * zeros, such as 01069, fit no form, because they are identifiers.
  */
 typedef struct text_form
 {
@@ -67,7 +71,7 @@ begins_as_number(const char *category)
 }
 
 /*
- * Returns false if more than one category of a column can be no number or
+ * Returns false if more than one category of a column cannot be a number or a
  * time, so that no query is needed.
  */
 static bool

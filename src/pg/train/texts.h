@@ -1,4 +1,7 @@
-/* texts.h - texts of numbers, dates and times, and of one category */
+/*
+ * texts.h - finds columns of texts that are numbers, dates or times, and
+ * categories that differ only in their spelling
+ */
 #ifndef FASTCLUST_TRAIN_TEXTS_H
 #define FASTCLUST_TRAIN_TEXTS_H
 

@@ -1,5 +1,6 @@
 /*
- * units.c - drift counts of rows with units or weights (core/drift/units.h)
+ * units.c - drift counts of rows with weights, or with units given by option
+ * unit (core/drift/units.h)
  *
  * A query divides the rows into parts by a hash of their units. Its result has
  * a packed state for each part, and the sizes of the units.
@@ -21,8 +22,8 @@
 #include "pg/train/source.h"
 #include "pg/train/units.h"
 
-#define SQUARE_BITS	40			/* bits to which the sum of squared shares is
-								 * rounded */
+#define SQUARE_BITS	40			/* number of significant bits to which
+								 * fc_drift_parts.square is rounded */
 
 /* Columns of the query of a scan (bucket_scan_text, unit_scan_text). */
 enum
@@ -59,8 +60,8 @@ scan_sums(const training *t, const scan_request *request, const char *query, int
 		set_hashing();
 
 		/*
-		 * bring weights down to at most 1, or less, so that sums over many
-		 * rows do not overflow
+		 * scale weights down to at most 1, and further if sums over many rows
+		 * could overflow
 		 */
 		source.weight_factor = Min(1, 0.5 * FC_MAX_ROWS / FC_DRIFT_MAX_WEIGHT /
 								   Max(1, t->estimate)) / source.max_weight;
@@ -97,7 +98,7 @@ twice(const scan_request *request, const fc_drift_fill *fill, const scan_result 
 }
 
 /*
- * Replaces the drift counts of all rows in *result by counts with the
+ * Replaces the drift counts of all rows in *result by counts that include the
  * variances between units. row: row of the result of scan_sums.
  */
 static void

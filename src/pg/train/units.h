@@ -6,8 +6,9 @@
 #include "pg/train/scan_result.h"
 
 /*
- * Returns true if rows have units or weights. Their drift counts are then
- * computed from FC_DRIFT_PARTS parts, into which a hash divides the units.
+ * Returns true if rows have weights, or units given by option unit. Their
+ * drift counts are then computed from FC_DRIFT_PARTS parts, into which a hash
+ * divides the units.
  */
 static inline bool
 has_parts(const train_source *source)
@@ -16,8 +17,8 @@ has_parts(const train_source *source)
 }
 
 /*
- * Runs a scan with hashed groups: a query of unit_scan_text if rows have units
- * or weights, else of bucket_scan_text.
+ * Runs the query of a scan: a query of unit_scan_text if rows have units or
+ * weights, else of bucket_scan_text. GROUP BY is hashed in the first case.
  */
 extern void scan_sums(const training *t, const scan_request *request, const char *query,
 					  int flags);

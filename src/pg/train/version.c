@@ -198,8 +198,9 @@ name_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * Rows of a sample, the same rows scaled and filled, and space for one row of
- * each (d values).
+ * Rows of a sample as read_filled needs them. `filled` has the same rows as
+ * `rows`, but scaled and with missing values filled. row and filled_row are
+ * space for one row of each, d values.
  */
 typedef struct filled_rows
 {
@@ -255,11 +256,15 @@ filled_sample(const stored_version *version, const fc_weighted_rows *rows)
 }
 
 /*
- * Takes (version, relation, group_by, wanted, even). Returns (sample, filled).
- * The sample is a uniform sample of about `wanted` rows of the group, not
- * scaled, in which means replace NULLs. Its rows have equal weights if `even`
- * is true. `filled` has the same rows as filled_sample returns them, or is
- * NULL if they are equal.
+ * Takes (version, relation, group_by, wanted, even). Returns (sample, filled),
+ * two operators whose centroids are unscaled sampled rows. About `wanted` rows
+ * are sampled: rows of the version's group, or of the whole relation if
+ * group_by is NULL.
+ *
+ * sample: a uniform sample in which the means of columns replace NULLs. If
+ * `even` is true, all rows have equal weights. filled: the same rows, but the
+ * coordinates of the nearest centroid replace NULLs (filled_sample); NULL if
+ * no NULL is to be replaced.
  */
 PG_FUNCTION_INFO_V1(fastclust_version_sample);
 Datum
@@ -377,8 +382,8 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const stored_version *v
 	scan_sums(t, request, query, QUERY_STABLE);
 
 	/*
-	 * the query of units has no row if there are no rows; a row is put
-	 * nevertheless if there is no column
+	 * unit_scan_text has no result for no rows; without a column, a row is
+	 * put even then
 	 */
 	for (uint64 row = 0; row < Max(SPI_processed, column == NULL) && enough; row++)
 	{

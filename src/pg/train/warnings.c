@@ -66,18 +66,18 @@
 #define MAX_LOG_SKEW	3
 
 /*
- * Limits for a warning about far rows: minimum and maximum share of the rows
- * (MIN_FAR, MAX_FAR), and minimum share of the sum of squares
- * (MIN_FAR_SQUARES). Guesses.
+ * Limits for a warning about far rows. MIN_FAR and MAX_FAR: minimum and
+ * maximum share of the rows that are far. MIN_FAR_SQUARES: minimum share of
+ * these rows in the sum of squares. Guesses.
  */
 #define MIN_FAR	0.005
 #define MAX_FAR	0.2
 #define MIN_FAR_SQUARES	0.9
 
 /*
- * Minimum share of the steps from row to row in which values do not decrease,
- * and minimum rank correlation with the position of the rows, for a column
- * that grows. A guess.
+ * Minimum of two measures of a column whose values grow: the share of the
+ * steps from row to row in which the value does not decrease, and the rank
+ * correlation of the values with the positions of the rows. A guess.
  */
 #define MIN_ORDER	0.98
 
@@ -108,9 +108,10 @@ grows(const training *t, const char *column)
 }
 
 /*
- * Returns true if an integer column has a unique index, or unique values that
- * grow. Texts and uuids are recognised by their many values
- * (warn_useless_columns).
+ * Returns true if a column of integers identifies rows: it has a unique index,
+ * or its sampled values are unique and grow from row to row. Returns false for
+ * other types. warn_useless_columns recognises texts and uuids that identify
+ * rows by their many values.
  */
 static bool
 is_identifier(const training *t, const char *column,
@@ -165,7 +166,9 @@ is_around_midnight(const training *t, const char *column)
 
 /*
  * Warns about a sentinel that stands for a missing value, such as a date
- * 9999-12-31 or a number -999. Returns true if there is one.
+ * 9999-12-31 or a number -999. Returns true if there is one. share: shares of
+ * the rows that have the smallest and the largest value, 0 if that value is no
+ * sentinel.
  */
 static bool
 warn_sentinels(const training *t, const char *column, const double share[2])
@@ -208,9 +211,9 @@ constant_of(fc_feature_kind kind, double x)
 }
 
 /*
- * Returns options, as an SQL literal, with a condition that leaves out the
- * extreme values on the side of the skew (beyond facts->fence). A given option
- * "where" remains a part of the condition.
+ * Returns options as an SQL literal. Their condition leaves out the extreme
+ * values on the side of the skew, which are beyond facts->fence. A given
+ * option "where" remains a part of the condition.
  */
 static char *
 where_within_fence(const training *t, const fc_encoder_feature *feature,

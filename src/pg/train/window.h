@@ -5,8 +5,8 @@
 #include "pg/train/options.h"
 
 /*
- * Returns the SQL condition that a row t of the relation is in the window;
- * `rows` is the name of the relation.
+ * Returns the SQL condition that a row t of the relation is in the window.
+ * rows: name of the relation in FROM.
  */
 extern char *window_condition(Oid relation, const char *rows, const row_window *since);
 

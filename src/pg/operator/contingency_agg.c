@@ -42,7 +42,10 @@ new_table(FunctionCallInfo fcinfo, Size charged, Size capacity)
 	return table;
 }
 
-/* Returns the table with room for `more` pairs: itself, or a larger one. */
+/*
+ * Returns the table if it has room for `more` pairs. Otherwise returns a
+ * larger copy and frees the table.
+ */
 static fc_contingency *
 with_capacity(FunctionCallInfo fcinfo, fc_contingency *table, Size more)
 {

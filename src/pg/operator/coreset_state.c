@@ -58,7 +58,10 @@ coreset_with_capacity(FunctionCallInfo fcinfo, const fc_coreset *state,
 	return moved;
 }
 
-/* The plan's center may be NULL only if its variance is 0. */
+/*
+ * The plan's center may be NULL only for a uniform sample, whose variance is
+ * 0.
+ */
 fc_coreset *
 new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d,
 			fc_metric metric, Size rows)
@@ -167,7 +170,10 @@ listed_row(void *place, size_t j)
 	return list->row;
 }
 
-/* Returns the elements of a row of a state of sparse rows, without its weight. */
+/*
+ * Sets *index and *value to the elements of sparse row j, without the weight
+ * of the row. Returns the number of elements.
+ */
 static size_t
 listed_elements(void *place, size_t j, const uint32_t **index, const double **value)
 {

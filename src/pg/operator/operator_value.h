@@ -42,9 +42,10 @@ extern Size pack_operator(fc_operator *op, MemoryContext context);
 
 /*
  * Prepares an operator for more rows. The caller calls it for each row, with
- * the number of rows so far in `uses`. Packs the centroids for single rows at
- * one number of rows, and prepares pruning bounds at a larger number. Returns
- * the number of bytes allocated, or 0.
+ * the number of rows so far in `uses`. Packs the centroids when
+ * MIN_ROWS_FOR_PACKING rows have come (operator_value.c), and prepares pruning
+ * bounds when pruning_from(k) rows have come. Returns the number of bytes
+ * allocated, or 0.
  */
 extern Size prepare_operator(fc_operator *op, Size uses, MemoryContext context);
 
@@ -124,9 +125,10 @@ extern fc_codebook *make_codebook_of(fc_metric metric, const fc_centroid_source 
 									 const double *weights);
 
 /*
- * Returns a codebook of rows that may never be used as an operator
- * (core/operator/codebook.h). operator_of_rows returns the operator from which
- * rows were made, completed in place if it is such a codebook.
+ * make_unmeasured returns a codebook of rows that may never be used as an
+ * operator, so their rounding is not measured (core/operator/codebook.h).
+ * operator_of_rows returns the operator from which rows were made. If that is
+ * such a codebook, it is measured in place.
  */
 extern fc_codebook *make_unmeasured(fc_metric metric, const fc_centroid_source *rows,
 									const double *weights);

@@ -53,9 +53,9 @@ extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left,
 									 const fc_coreset *right);
 
 /*
- * Returns a copy of the state with another value of `elements`
- * (core/operator/coreset.h) and another capacity, which must be an even number
- * of rows.
+ * Returns a copy of the state with another capacity, an even number of rows.
+ * elements: maximum number of elements of a sparse row in the copy; 0: its
+ * rows are dense (core/operator/coreset.h).
  */
 extern fc_coreset *coreset_with_capacity(FunctionCallInfo fcinfo, const fc_coreset *state,
 										 Size elements, Size capacity);

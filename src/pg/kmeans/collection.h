@@ -85,9 +85,10 @@ extern Size distinct_rows(const fc_weighted_rows *rows, Size max);
 /*
  * Tries the numbers of clusters up to max_k, and returns the choice. Leaves
  * out the share `trim` of the rows, the ones farthest from their median.
- * halved: true if rows of the first half must not be in a half with rows of
- * the second. apart: d flags of two-valued coordinates that are known to
- * separate clusters, or NULL.
+ * halved: true if the first and the second half of the rows are the halves to
+ * compare; false: rows are divided into halves at random. apart: d flags, true
+ * for two-valued coordinates that are known to separate clusters; NULL if
+ * there are none.
  */
 extern fc_choice *choose_clusters(const fc_weighted_rows *rows, bool halved, Size max_k,
 								  int64 seed, double trim, const bool *apart);

@@ -361,8 +361,8 @@ report_small(const fc_operator *op)
 /* ---- the run ---- */
 
 /*
- * Returns the number of sample rows by which large clusters are split; 0 if
- * the memory budget has no room for a split.
+ * Returns the number of sampled rows on which splits of large clusters are
+ * tried; 0 if the memory budget has no room for a split.
  */
 static Size
 sample_that_fits(const qkmeans_call *call, const collection *measured)

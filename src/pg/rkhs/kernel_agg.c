@@ -32,8 +32,8 @@ input_of(const kernel_rows *rows, const size_t *order)
 }
 
 /*
- * Returns the row indexes of n sorted items. The array takes the memory of the
- * items, of which 2 n were allocated.
+ * Returns the row indexes of n sorted items. The array overwrites the items,
+ * for which 2 n elements were allocated, and is then shrunk.
  */
 static size_t *
 places_of(fc_keyed *items, Size n)

@@ -664,8 +664,9 @@ learn_encoder(training *t)
 
 /*
  * Warns about columns that do not distinguish rows because they are NULL, have
- * a single value, or have too many or too long values. Notices in a first
- * training report categories that are numbers or times, or look alike.
+ * a single value, or have too many or too long values. In a first training,
+ * notices report categories that are numbers or times, and categories that
+ * differ only in case or spaces.
  */
 void
 warn_useless_columns(const training *t, const fc_weighted_rows *sample,

@@ -23,9 +23,9 @@ extern const fc_weighted_rows *rows_without_nulls(const training *t,
 												  const fc_weighted_rows *sample);
 
 /*
- * Returns one flag per dimension, true if the dimension is a NULL indicator
- * (added for columns whose NULLs distinguish rows). Returns NULL if the rows
- * are vectors.
+ * Returns one flag per dimension, true for a NULL indicator: a dimension that
+ * was added for a column whose NULLs distinguish rows. Returns NULL if the
+ * rows are vectors.
  */
 extern bool *null_dimensions(const train_source *source);
 

@@ -80,7 +80,7 @@ warn_foreign_code(Oid relation, const feature_list *features,
 }
 
 /*
- * Raises an error if a recency-weighted model uses a method or an option that
+ * Raises an error if a model with a half-life uses a method or an option that
  * needs rows. Such a model is decoded from its sketch, because methods that
  * read rows cannot weight them by age.
  */
@@ -297,10 +297,10 @@ begin_training(const locked_model *locked, const train_source *source, int64 k,
 }
 
 /*
- * Runs a job and returns the number of the version. Training ignores a
- * half-life. If there is one, decodes a second version from the live sketch,
- * in which recent rows have larger weights, and returns the number of that
- * version.
+ * Runs a job and returns the number of the version. The training itself
+ * ignores a half-life. If there is one, a second version is decoded from the
+ * live sketch, in which recent rows have larger weights. The result is then
+ * the number of the second version.
  */
 int32
 run_training(FunctionCallInfo fcinfo, training *t)

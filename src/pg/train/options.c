@@ -493,9 +493,9 @@ reject_misplaced(Jsonb *json, const training_option *known, int function)
 
 /*
  * Raises an error if weights are given under a name that other programs use,
- * such as "sample_weight". A text must mean the column with the weights of
- * rows, and an object the weights of columns. The hint names the option for
- * them.
+ * such as "sample_weight". A text is taken for the column with the weights of
+ * rows, an object for the weights of columns. The hint names the option for
+ * these weights.
  */
 static void
 reject_other_weights(Jsonb *json, int function)

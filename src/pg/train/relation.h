@@ -34,11 +34,11 @@ typedef struct train_source
 								 * values of it belong to one unit and are not
 								 * independent; NULL: all rows are independent */
 	group_type	grouping;		/* type of the grouping column */
-	const char *model;			/* model among whose groups the values of the
-								 * grouping column are looked up, because the
+	const char *model;			/* model in whose groups the values of the
+								 * grouping column are looked up, used if the
 								 * column had another type in the model; NULL:
 								 * the text of a value is its group */
-	int32		version;		/* version of that model */
+	int32		version;		/* version of `model` */
 	bool		by_value;		/* true: rows are grouped by the values of the
 								 * grouping column, not by their texts */
 	bool

@@ -8,11 +8,12 @@
 #include "pg/train/training.h"
 
 /*
- * Memory budget per value of a sample. A value takes 16 bytes while the sample
- * is drawn (a double, which is copied once) and 4 bytes afterwards. The rest
- * is for the uniform sample and the work space of k-means. Up to 256 clusters
- * gain little from more rows, so half as many rows are enough for them. The
- * samples of groups are searched one by one and share the work space.
+ * Memory budget per value of a sample. While the sample is drawn, a value is a
+ * double that is copied once, which takes 16 bytes. Afterwards it takes 4
+ * bytes. The rest is for the uniform sample and the work space of k-means. For
+ * up to 256 clusters, half as many rows are enough, because they gain little
+ * from more rows. The samples of groups are searched one by one and share the
+ * work space.
  */
 
 /* Memory per value of a sample, in bytes, for up to 256 clusters. */

@@ -281,7 +281,7 @@ candidates_of_group(const training *t, const char *group)
 	return place >= 0 ? &t->found[place] : NULL;
 }
 
-/* Stores the results of the scan for each candidate of a group. */
+/* Stores in `fit` the results of the scan for each candidate of its group. */
 static void
 take_steps(const training *t, group_fit *fit, const scan_result *result)
 {

@@ -128,10 +128,10 @@ is_whole(const training *t, const fc_weighted_rows *sample)
 }
 
 /*
- * Returns true if each sampled row has a group of its own, and few enough rows
- * were not sampled to conclude that groups have fewer than two rows on
- * average. In groups of two, a sample of n of N rows has about n^2 / 2N pairs;
- * a sample without a pair is unlikely if that number is 3 or more.
+ * Returns true if it follows from the sample that groups have fewer than two
+ * rows on average: each sampled row has a group of its own, and the sample is
+ * large enough. In groups of two, a sample of n of N rows has about n^2 / 2N
+ * pairs. A sample without a pair is unlikely if that number is 3 or more.
  */
 static bool
 all_rows_differ(const training *t, const fc_weighted_rows *sample, double groups)

@@ -202,8 +202,8 @@ rows_are_sparse(listed_rows *list, Size n)
 }
 
 /*
- * Returns the bits of missing values (weighted_rows.h), or NULL if no value is
- * missing.
+ * Returns a bit for each value of the n rows, set if the value is missing
+ * (weighted_rows.h). Returns NULL if no value is missing.
  */
 static uint64 *
 missing_bits(const listed_rows *list, Size n, memory_account *memory)

@@ -62,7 +62,8 @@ extern fc_coreset *coreset_with_capacity(FunctionCallInfo fcinfo, const fc_cores
 
 /*
  * Returns the rows of the sample in ascending order of rank. Missing values
- * are replaced by `fill` (d values; NULL: zeros), and listed in `missing`.
+ * are replaced by `fill`, which has d values or is NULL for zeros. They are
+ * flagged in `missing` of the result.
  */
 extern fc_weighted_rows *rows_of_coreset(const fc_coreset *state, const double *fill,
 										 memory_account *memory);

@@ -46,8 +46,8 @@ typedef struct qkmeans_call
 } qkmeans_call;
 
 /*
- * Raises an error if option `budget` (0: no limit) is below `min`, the minimum
- * number of values that `what` needs for k x d centroids.
+ * Raises an error if option `budget` is below `min`, the minimum number of
+ * values that `what` needs for k x d centroids. A budget of 0 means no limit.
  */
 extern void check_min_budget(double budget, size_t min, const char *what,
 							 size_t k, size_t d, const char *hint);

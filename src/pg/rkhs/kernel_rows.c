@@ -39,10 +39,10 @@ kernel_aggregate_name(const kernel_rows *rows)
 }
 
 /*
- * Estimates the memory in bytes of the final function for n rows: the prepared
- * rows, the sorted indexes, the columns of the kernel matrix that are read
- * (for one_pass also one byte for each element of Omega), the eigenproblem of
- * a matrix with as many columns, and the result.
+ * Estimates the memory in bytes of the final function for n rows. It holds the
+ * prepared rows, the sorted indexes, the columns of the kernel matrix that are
+ * read, the eigenproblem of a matrix with as many columns, and the result.
+ * Method one_pass also takes one byte for each element of Omega.
  */
 Size
 kernel_worksize(const kernel_rows *rows, Size n)

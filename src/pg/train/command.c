@@ -399,8 +399,8 @@ shown_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * Raises an error if argument 1, the threshold of p-values, or argument 2,
- * min_effect, is out of range.
+ * Raises an error if one of the arguments threshold and min_effect is out of
+ * range. The threshold is a p-value.
  */
 static void
 check_limits(FunctionCallInfo fcinfo)

@@ -35,8 +35,8 @@
 
 /*
  * Number of rows that are drawn from the clusters of a version with option
- * fresh. The rows have at most DRAWN_NUMBERS coordinates in all, but there are
- * always MIN_DRAWN to MAX_DRAWN rows. With more rows, the quantiles of the
+ * fresh: DRAWN_NUMBERS divided by the number of coordinates, but at least
+ * MIN_DRAWN and at most MAX_DRAWN. With more rows, the quantiles of the
  * distances are more exact and take more time. Guesses.
  */
 #define MIN_DRAWN	512
@@ -110,8 +110,8 @@ decode_sketch(const training *t, const fc_sketch *sketch,
 
 /*
  * Returns the root mean square of the scales, or 1 without scaling. Spreads of
- * unscaled clusters are divided by it: a spread averages over all dimensions,
- * so it needs a scale for all dimensions.
+ * unscaled clusters are divided by it. Each spread is an average over all
+ * dimensions, so the scale of a single dimension would not fit it.
  */
 static double
 mean_scale(scaling scaling, Size d)

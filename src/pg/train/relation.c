@@ -814,13 +814,16 @@ has_numbers(const train_source *source)
  * columns), which describe a row t of the relation.
  *
  * vector: true if the feature is a column of vectors. If the argument is NULL,
- * the type of the column decides. listed: expression for the unscaled row as
- * an array; NULL for columns without an encoder. group_value: expression for
- * the group as text. dimensions: NULL for vectors. Without an encoder, it is
- * also NULL if not all columns are numbers. sharded: true if the rows are on
- * shards of Citus. condition: the given condition with resolved names.
- * columns: names of the columns that it reads. Both are NULL without a
- * condition.
+ * the type of the column decides.
+ *
+ * listed: SQL expression for the unscaled row as an array; NULL for columns
+ * without an encoder. group_value: SQL expression for the group as text.
+ * dimensions: number of dimensions; NULL for vectors, and for columns that
+ * have no encoder and are not all numbers. sharded: true if the rows are on
+ * shards of Citus.
+ *
+ * condition: the given condition with resolved names. columns: names of the
+ * columns that it reads. Both results are NULL if no condition is given.
  */
 PG_FUNCTION_INFO_V1(fastclust_row_expressions);
 Datum

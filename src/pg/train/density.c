@@ -628,8 +628,9 @@ warn_equal_distances(const training *t, const micro_cluster_set *set,
 }
 
 /*
- * Returns the mean number of copies of a row. A live model has no sample, so
- * only rows in micro-clusters without extent count as repeated.
+ * Returns the number of copies of a row, averaged over all rows; 1 if all rows
+ * differ. A live model has no sample, so only rows in micro-clusters without
+ * extent count as copies.
  */
 static double
 copies_of_fit(const group_fit *fit, const micro_cluster_set *set, fc_arena *arena)

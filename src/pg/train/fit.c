@@ -515,8 +515,8 @@ rows_with_labels(const fc_weighted_rows *rows, fc_fit labelled, Size first, Size
 }
 
 /*
- * Returns the rows whose nearest cluster is not one of the first `pins`, which
- * are pinned; NULL if there are none.
+ * Returns the rows whose nearest cluster is not pinned; NULL if there are
+ * none. The first `pins` clusters of op are pinned.
  */
 static const fc_weighted_rows *
 rows_of_others(const fc_operator_header *op, const fc_weighted_rows *rows,

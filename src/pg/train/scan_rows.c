@@ -509,8 +509,9 @@ add_to_step(scan_state *state, int i, const double *x, const double *weights, Si
 }
 
 /*
- * Removes rows without any value from a block, with their weights and their
- * keys, which hashes have replaced. Such rows are in no cluster.
+ * Removes rows without any value from a block, because such rows are in no
+ * cluster. Also removes their weights and their hashes, which are in the array
+ * of keys.
  */
 static void
 remove_empty_rows(scan_state *state, scan_rows *rows)

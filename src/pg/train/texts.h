@@ -22,8 +22,8 @@ extern bool read_text_values(const training *t, const fc_encoder *encoder,
 							 const fc_encoder_feature *feature, text_values *values);
 
 /*
- * Raises a NOTICE if the categories of a column are numbers, dates or times,
- * and one if categories differ only in case or in spaces.
+ * Raises a NOTICE if the categories of a column are numbers, dates or times.
+ * Raises another NOTICE if categories differ only in case or in spaces.
  */
 extern void notice_texts(const training *t, const fc_encoder *encoder,
 						 const fc_encoder_feature *feature);

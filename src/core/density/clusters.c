@@ -3,17 +3,18 @@
  * and noise; density.h defines the thresholds.
  *
  * Components of micro-clusters are joined along the edges of the spanning
- * tree, the shortest edge first. The peak of a component is its micro-cluster
- * with the smallest r_K. A component is real if it already contains a split,
- * or if it has R rows and e > r_K'(peak): at the radius of the valley, a ball
- * around the peak holds more than K' rows, and a ball in the valley K. Two
- * real components make a split; each of them that contains no split yet
- * becomes a cluster, made of its present micro-clusters. Otherwise the two
- * components are joined without a split.
+ * tree, the shortest edge first; e is the length of the present edge. The peak
+ * of a component is its micro-cluster with the smallest r_K. A component is
+ * real if it already contains a split, or if it has R rows and e > r_K'(peak).
+ * In the second case, a ball of radius e holds more than K' rows around the
+ * peak, but only about K rows in the valley. Two real components make a split;
+ * each of them that contains no split yet becomes a cluster, made of its
+ * present micro-clusters. Otherwise the two components are joined without a
+ * split.
  *
  *     first   = e of the last split, the sparsest valley; 0 if there is only
  *             one cluster and hence no split
- *     reach_c = the r_K beyond which rows are noise (noise.c)
+ *     reach_c = the radius beyond which rows of cluster c are noise (noise.c)
  *
  * A second pass over the edges labels every component that has no label: the
  * component takes the label of the micro-cluster through which it joins, while
@@ -28,10 +29,10 @@
 #include "base/sort.h"
 
 /*
- * Factor of ln(N / K) in Z of density.h, because N / K is the number of places
- * where chance can make a valley. Z is 12 if K is 0.35 % of the rows. A larger
- * one splits evenly distributed rows less often, and merges clusters with a
- * shallow valley (bench/density.py, bench/tuned.py).
+ * Z of density.h is this factor times ln(N / K), because N / K is the number
+ * of places where chance can make a valley. Z is 12 if K is 0.35 % of the
+ * rows. A larger one splits evenly distributed rows less often, and merges
+ * clusters with a shallow valley (bench/density.py, bench/tuned.py).
  */
 #define CHANCE	2.1
 
@@ -51,11 +52,11 @@
 #define CHANCE_ON_BAND	36.0
 
 /*
- * Maximum dimension, minus 2, that widen_on_line uses: more dimensions offer
- * more paths around a valley made by chance, which lowers r_K'. The value
- * falls towards 0 for micro-clusters of many rows. A larger one finds more
- * clusters in many dimensions, and splits evenly distributed rows more often
- * (bench/density.py).
+ * The dimension that widen_on_line uses is at most 2 plus this value, or less
+ * for micro-clusters of many rows. In more than two dimensions, r_K' is lower,
+ * because more paths lead around a valley made by chance. A larger one finds
+ * more clusters in many dimensions, and splits evenly distributed rows more
+ * often (bench/density.py).
  */
 #define MAX_MORE_DIMENSIONS	0.25
 
@@ -76,18 +77,18 @@
 #define MIN_BALL_ROWS	5.0
 
 /*
- * Minimum number of average micro-clusters, and of places of `copies` equal
- * rows, in a ball of K rows. A smaller number splits evenly distributed rows,
- * a larger one merges clusters across narrow gaps (bench/density.py,
- * bench/tuned.py).
+ * A ball of K rows holds at least this number of micro-clusters of average
+ * size, and at least this number of places of `copies` equal rows each. A
+ * smaller number splits evenly distributed rows, a larger one merges clusters
+ * across narrow gaps (bench/density.py, bench/tuned.py).
  */
 #define MIN_BALL_MICRO_CLUSTERS	5.0
 
 /*
- * Fraction of the rows at a point of a lattice that counts as the size n_a of
- * a micro-cluster in K'. A smaller one makes false splits, a larger one merges
- * clusters in tables of ratings. A guess that keeps planted clusters apart
- * without false splits.
+ * Fraction of the rows at a point that takes the place of n_a in K' if the
+ * density of a lattice is smoothed. A smaller one makes false splits, a larger
+ * one merges clusters in tables of ratings. A guess that keeps planted
+ * clusters apart without false splits.
  */
 #define LATTICE_GRAIN	0.1
 
@@ -99,22 +100,23 @@
 #define LATTICE_VALUES	9.0
 
 /*
- * Relative tolerance of the steps of a lattice, because its points are floats.
+ * Relative tolerance when steps of a lattice are compared, because its points
+ * are rounded to floats.
  */
 #define ROUNDING	1e-3
 
 /*
- * Maximum ratio of a column's median gap to its smallest gap if both are one
- * step of a lattice. It lies between 1, a gap of one step, and 2, a gap of
- * two.
+ * Maximum ratio of the median gap between the values of a column to the
+ * smallest gap, for both to count as one step of a lattice. The ratio is 1 if
+ * both are one step, and 2 if the median gap is two steps.
  */
 #define STEP_TOLERANCE	1.5
 
 /*
  * Rows of a micro-cluster count as equal if their mean squared distance from
- * their mean is at most the sum of two terms: EQUAL_SPREAD times the average
- * of this distance over all micro-clusters, and EQUAL_MEAN times the mean
- * squared coordinate, because the distance contains the rounding error of
+ * their mean is at most the sum of two terms. One is EQUAL_SPREAD times the
+ * average of this distance over all micro-clusters. The other is EQUAL_MEAN
+ * times the mean squared coordinate; it allows for the rounding error of the
  * coordinates. With larger ones, rows that are only close count as equal.
  * Guesses.
  */
@@ -145,10 +147,11 @@ number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
 /* ---- thresholds ---- */
 
 /*
- * Adapts r_K'^2 to the dimension of the rows, by interpolation between its
- * values on a line (dimension 1) and on a plane (2). max: maximum dimension to
- * use. On a line or a narrow band, no path leads around a valley made by
- * chance; more dimensions offer more paths.
+ * Adapts *sure, the r_K'^2 of a micro-cluster, to the dimension of the rows
+ * around it. Interpolates between `on_line`, the value on a line (dimension
+ * 1), and *sure, the value on a plane (2). On a line or a narrow band, no path
+ * leads around a valley made by chance; more dimensions offer more paths.
+ * core: r_K^2; tail: r_{K / tau}^2; max: maximum dimension to use.
  */
 static void
 widen_on_line(size_t d, double max, double core, double tail, double on_line,
@@ -305,8 +308,8 @@ column_gaps(const fc_micro_clusters *b, size_t column, double *gap, fc_arena *ar
  * Returns true if the rows are a lattice, such as integers or ages. Most rows
  * of a lattice are repeated. Each of its columns has a single value, or at
  * least two gaps between values, most of which are equal. The step between
- * points of a lattice is not a gap between clusters. Places such as addresses
- * are repeated, too, but are no lattice.
+ * points of a lattice is not a gap between clusters. Other repeated rows, such
+ * as the coordinates of addresses, are no lattice.
  */
 static bool
 is_lattice(const fc_micro_clusters *b, fc_arena *arena)
@@ -508,10 +511,10 @@ number_clusters(density_walk *w, fc_arena *arena)
 /* ---- labels ---- */
 
 /*
- * Spreads labels along the edges. When an edge leads from a micro-cluster with
- * a label to one without, all unlabelled micro-clusters of the latter's
- * component take this label, provided that the reach of the edge (fc_edge) is
- * at most limit[label]. limit: k values.
+ * Spreads labels along the edges, the shortest first. When an edge leads from
+ * a micro-cluster with a label to one without, all unlabelled micro-clusters
+ * in the component of the second one take this label. The reach of the edge
+ * (fc_edge) must be at most limit[label]. limit: k values.
  */
 static void
 spread_labels(const density_walk *w, const double *limit, int32_t *label,
@@ -570,8 +573,8 @@ label_micro_clusters(density_walk *w, fc_arena *arena)
 /* ---- the walk along the tree ---- */
 
 /*
- * Sets K, the radii and the edges of the walk. The columns of a lattice are
- * stretched in `b`, the micro-clusters of the walk.
+ * Sets lattice, K, radius and edges of the walk. `b` holds the micro-clusters
+ * of the walk; if they are a lattice, stretches their columns.
  */
 static void
 measure_densities(density_walk *w, fc_micro_clusters *b, const fc_density_options *options,
@@ -611,14 +614,21 @@ measure_densities(density_walk *w, fc_micro_clusters *b, const fc_density_option
 		w->K = smooth_lattice(b, step, arena, near);
 	radius = radii_of_micro_clusters(b, options, rows, w->K, step, near, arena);
 	fc_spanning_tree(b, radius, arena, w->edges);
-	/* A point must not be separated from its neighbours one step away. */
+
+	/*
+	 * An edge of one step must not split clusters. Raise r_K' to one step
+	 * where it is less.
+	 */
 	for (size_t a = SURE * b->m; w->lattice && a < (SURE + 1) * b->m; a++)
 		radius[a] = fmax(radius[a], step) * (1.0 + ROUNDING);
 	for (size_t t = 0; t < THRESHOLDS; t++)
 		w->radius[t] = radius + t * b->m;
 }
 
-/* Makes each micro-cluster a set, without a label. */
+/*
+ * Allocates the disjoint sets of the walk, one for each micro-cluster, and
+ * sets all labels to -1 (none).
+ */
 static void
 start_sets(density_walk *w, fc_arena *arena)
 {
@@ -669,9 +679,10 @@ fc_density_clusters(const fc_micro_clusters *micro_clusters, const fc_density_op
 /* ---- clusters at a single density ---- */
 
 /*
- * Labels dense micro-clusters with the rank of their component by number of
- * rows, 0 for the largest. Sets label[a] to -1 if micro-cluster a is not
- * dense. Returns the number of components.
+ * Labels each dense micro-cluster, whose core is at most `max`, with the rank
+ * of its component by number of rows, 0 for the largest. Sets label[a] to -1
+ * if micro-cluster a is not dense. core: m squared radii. Returns the number
+ * of components.
  */
 static size_t
 number_sets(const fc_micro_clusters *b, fc_disjoint_sets *sets, const double *core,

@@ -86,8 +86,9 @@ typedef struct fc_density_cluster
 	double		rows;
 
 	/*
-	 * r_K" beyond which a micro-cluster is noise, and distance from a row to
-	 * the centroid of its micro-cluster beyond which the row is noise
+	 * radius of noise: a micro-cluster is noise if its r_K" is greater, and a
+	 * row is noise if its distance to the centroid of its micro-cluster is
+	 * greater
 	 */
 	double		reach;
 } fc_density_cluster;
@@ -131,8 +132,8 @@ typedef struct fc_density
 /*
  * Returns an estimate of option `copies` from a sample of n rows x (n x d).
  * Leaves out rows whose place has at least the share FC_HEAVY_PLACE of the
- * weight. weights (n): each row of the sample represents rows of the table,
- * whose weights have this sum. counts (n): number of these rows, or NULL if
+ * weight. Each row of the sample represents several rows of the table. weights
+ * (n): sum of the weights of these rows; counts (n): their number, or NULL if
  * each of them has the weight 1.
  */
 double		fc_density_copies(const float *x, const double *weights, const double *counts,

@@ -8,7 +8,7 @@
 
 typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES)));
 
-/* Number of vectors per coordinate of a tile. */
+/* Number of SIMD vectors that hold one coordinate of the points of a tile. */
 #define VECTORS	(FC_POINT_TILE * sizeof(double) / FC_VECTOR_BYTES)
 
 /*

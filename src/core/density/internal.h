@@ -7,7 +7,7 @@
 
 #include "density/density.h"
 
-/* Number of points whose coordinates are stored together. */
+/* Number of points in a tile (fc_point_tiles). */
 #define FC_POINT_TILE	8
 
 /*
@@ -50,8 +50,8 @@ void		fc_point_distances(const fc_point_tiles *points, const double *x,
 							   size_t count, double *squared);
 
 /*
- * Sets squared[t * m + a] to r_M(a)^2 for M = mass[t * m + a], where t <
- * masses: each micro-cluster a has `masses` values of M.
+ * Sets squared[t * m + a] to r_M(a)^2, where M = mass[t * m + a], for all m
+ * micro-clusters a and all t < masses.
  */
 void		fc_squared_radii(const fc_micro_clusters *micro_clusters, const double *mass,
 							 size_t masses, fc_arena *arena, double *squared);
@@ -171,8 +171,9 @@ fc_dimension(size_t d, double log_growth)
 }
 
 /*
- * Computes limit[c], the value of r_K^2 beyond which rows of cluster c are
- * noise. found->peak_cluster must be set.
+ * Sets limit[c] to the squared reach of cluster c: micro-clusters of c are
+ * noise if the square of their r_K" exceeds it. limit: one value per cluster.
+ * found->peak_cluster must be set.
  */
 void		fc_density_limits(const density_walk *w, fc_arena *arena, double *limit);
 

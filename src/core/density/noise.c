@@ -113,8 +113,9 @@ static double
 antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 		 double contrast, double *half)
 {
-	double		mode = INFINITY;	/* smallest width of a window so far, in
-									 * ln r_K^2 per row */
+	double		mode = INFINITY;	/* smallest range of ln r_K^2 in a window
+									 * so far, divided by the rows of the
+									 * window */
 	double		widest = 0.0;	/* greatest width of a window after the one of
 								 * width `mode` */
 	double		between = INFINITY; /* r_K^2 in the middle of the widest
@@ -166,8 +167,8 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 }
 
 /*
- * Computes for each cluster the value of r_K^2 below which 95 % of its rows
- * would be if it were Gaussian.
+ * Sets tail[c] to the value of r_K^2 below which 95 % of the rows of cluster c
+ * would be if the cluster were Gaussian.
  */
 static void
 gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
@@ -200,7 +201,7 @@ gaussian_tails(const density_walk *w, const uint32_t *order, size_t n,
 		if (rows[c] > 0.0)
 			tail[c] = w->radius[CORE][order[i]];	/* the last value set is
 													 * the median of r_K^2
-													 * over the cluster's rows */
+													 * over the rows of c */
 		rows[c] -= w->b->n[order[i]];
 	}
 	for (size_t c = 0; c < k; c++)

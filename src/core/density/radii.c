@@ -14,8 +14,8 @@
 #include "base/sort.h"
 
 /*
- * Number of micro-clusters whose distances to all are computed together, so
- * that a tile is read once for all of them. A guess.
+ * Number of micro-clusters whose distances to all others are computed
+ * together, so that each tile is read only once for them. A guess.
  */
 #define BATCH	32
 
@@ -99,9 +99,9 @@ find_near(const fc_micro_clusters *b, const double *squared, double max, double 
 }
 
 /*
- * Returns the squared radius of a ball around micro-cluster a that contains
- * the largest known ball around the nearest micro-cluster with a lower index.
- * Returns INFINITY for the first micro-cluster.
+ * Returns the squared radius of the ball around micro-cluster a that contains
+ * all known balls around its nearest neighbour among the micro-clusters with a
+ * lower index. Returns INFINITY for the first micro-cluster.
  */
 static double
 bound_of_radius(const fc_micro_clusters *b, size_t a, const double *distance,

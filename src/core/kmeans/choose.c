@@ -6,22 +6,23 @@
 #include "numerics/selection.h"
 
 /*
- * Minimum agreement (evidence.h) of one of the two numbers next to a bend of
- * the cost, 0 to 1, for another number to be tried between them. With a
- * smaller one, more numbers are tried, which takes longer (bench/number.py).
+ * Minimum agreement (evidence.h), 0 to 1, for a further number of clusters to
+ * be tried where the logarithm of the cost bends. One of the two numbers next
+ * to the bend must reach it. With a smaller one, more numbers are tried, which
+ * takes longer (bench/number.py).
  */
 #define MIN_AGREEMENT	0.5
 
 /*
- * Maximum number of extra numbers tried where the logarithm of the cost bends.
- * Each takes a search (bench/number.py).
+ * Maximum number of further numbers of clusters that are tried where the
+ * logarithm of the cost bends. Each takes a search (bench/number.py).
  */
 #define MAX_KINKS	8
 
 /*
- * Minimum bend of the logarithm of the cost for an extra number: the gain
- * before the bend minus FC_CLEAR_GAIN times the gain after it. A smaller one
- * tries more numbers (bench/number.py).
+ * Minimum bend of the logarithm of the cost at which a further number is
+ * tried. The bend is the gain before it minus FC_CLEAR_GAIN times the gain
+ * after it. A smaller one tries more numbers (bench/number.py).
  */
 #define MIN_KINK	5e-4
 
@@ -38,7 +39,7 @@
 #define SEARCH_ROUNDS	10
 
 /*
- * Minimum fraction of far-apart clusters among the clusters of a level that
+ * Minimum fraction of far-apart clusters in a level, among its clusters that
  * contain several of the finest clusters (choose.h). A smaller one finds
  * levels by chance (bench/number.py).
  */
@@ -57,9 +58,9 @@
 #define RIVAL_GAIN	0.5
 
 /*
- * Minimum fraction of separated clusters at the greatest number tried from
- * which on more clusters are likely. A smaller one gives the verdict "at the
- * limit" more often (bench/number.py).
+ * Minimum fraction of the clusters that are separated at the greatest number
+ * tried, for more clusters to be likely. A smaller one gives the verdict "at
+ * the limit" more often (bench/number.py).
  */
 #define LIMIT_SHARE	0.8
 
@@ -74,8 +75,8 @@ typedef struct k_search
 {
 	fc_halves	halves;
 	fc_kmeans_options options;
-	fc_sphere	centered;		/* sphere in the coordinates of projected
-								 * rows, to which options points */
+	fc_sphere	centered;		/* sphere of the projected rows; options.sphere
+								 * points to it once rows are projected */
 	fc_arena   *arena;
 	double		lost;			/* mean squared length of the rows' components
 								 * outside the principal axes */
@@ -98,12 +99,12 @@ max_clusters(size_t n, size_t max_k)
 }
 
 /*
- * Costs for estimates of the time. The first four are costs of trying a number
- * k, in multiply-adds: per row; per row and cluster; and per row, cluster and
- * dimension, with packs and with BLAS. COST_OF_AXES is the cost of the
- * principal axes of wide rows, in multiply-adds per n * d * min(n, d). With
- * lower ones, a call takes longer than estimated. Measured with 10,000 and
- * 20,000 rows in 2 to 300 dimensions and 10 to 200 clusters.
+ * Costs for estimates of the time, in multiply-adds. The first four are the
+ * costs of trying a number k: per row; per row and cluster; and per row,
+ * cluster and dimension, with packs and with BLAS. COST_OF_AXES is the cost of
+ * the principal axes of wide rows, divided by n * d * min(n, d). With lower
+ * ones, a call takes longer than estimated. Measured with 10,000 and 20,000
+ * rows in 2 to 300 dimensions and 10 to 200 clusters.
  */
 #define COST_OF_ROW	900.0
 #define COST_OF_CLUSTER	95.0
@@ -111,7 +112,10 @@ max_clusters(size_t n, size_t max_k)
 #define COST_OF_WIDE_DIMENSION	14.4
 #define COST_OF_AXES	0.4
 
-/* Returns the number tried after k; further numbers near a bend come later. */
+/*
+ * Returns the next number of clusters to try after k. refine() later adds
+ * numbers where the cost bends.
+ */
 static size_t
 next_k(size_t k)
 {
@@ -218,10 +222,10 @@ measure_gains(fc_choice *choice)
 }
 
 /*
- * Returns the number of clusters, between two numbers tried, at which the
- * logarithm of the cost bends most. Estimates it as the intersection of two
- * lines, which continue the cost before and after the gap between these
- * numbers. Returns 0 if there is no clear bend.
+ * Returns the number of clusters at which the logarithm of the cost bends
+ * most. It lies in a gap between two numbers tried, where two lines intersect
+ * that continue the cost before and after the gap. Returns 0 if there is no
+ * clear bend.
  */
 static size_t
 kink(const fc_choice *choice)
@@ -364,8 +368,8 @@ measure_tree(const double *fine, size_t k, size_t d, const size_t *group,
 
 /*
  * Sets *parted to the number of clusters of tried[coarse] that contain several
- * clusters of tried[fine]. Sets *apart to the number of these that are far
- * apart: their distance to other coarse clusters is at least FC_LEVEL_GAP
+ * clusters of tried[fine]. Sets *apart to the number of such clusters that are
+ * far apart: their distance to other coarse clusters is at least FC_LEVEL_GAP
  * times the distance between the fine clusters in them.
  */
 static void
@@ -481,10 +485,10 @@ is_cut_off(const k_search *s)
 
 /*
  * Sets the verdict, the chosen number and the second number (choose.h). The
- * finest number is the stable one with the greatest surplus of clusters found
- * over clusters not found, or the greatest number tried if more clusters are
- * likely. Its coarsest level is chosen, and the next finer level becomes the
- * second number.
+ * finest number is the greatest number tried if more clusters are likely.
+ * Otherwise, it is the stable number with the greatest surplus of clusters
+ * found over clusters not found. The coarsest level of the finest number is
+ * chosen, and the next finer level becomes the second number.
  */
 static void
 choose(k_search *s)
@@ -539,15 +543,15 @@ bends_cost(const fc_tried *coarse, const fc_tried *fine)
 }
 
 /*
- * Returns the smallest rival of the chosen number of clusters, or 0. A rival
- * is a greater number that may be the better choice, for one of two reasons.
- * More of its clusters are found; or both halves give the same clusters, and
- * the cost falls steeply up to this number and slowly after it. The second
- * reason does not count along one axis, where k-means divides both halves into
- * nearly the same parts, even without clusters. Numbers that only divide the
- * chosen clusters, if these are far apart, are no rivals. If the chosen number
- * is a level, it has no rivals, because all finer numbers within the level
- * would qualify.
+ * Returns the smallest rival of the chosen number of clusters, or 0 if there
+ * is no rival. A rival is a greater number that may be the better choice, for
+ * one of two reasons. Either more of its clusters are found; or both halves
+ * give the same clusters, and the cost falls steeply up to this number and
+ * slowly after it. The second reason does not count along one axis, where
+ * k-means divides both halves into nearly the same parts, even without
+ * clusters. Numbers that only divide the chosen clusters are no rivals if the
+ * chosen clusters are far apart. If the chosen number is a level, it has no
+ * rivals, because all finer numbers within the level would qualify.
  */
 static size_t
 rival_of(const k_search *s)
@@ -621,9 +625,9 @@ try_all(k_search *s, size_t max)
 /*
  * Returns true if more than FC_REPEATED_SHARE of the coordinates have few,
  * repeated values, such as a flag or a category. Gaps between these values are
- * no evidence for clusters, but make silhouettes large. Some coordinates are
- * allowed to have such values, because many columns of numbers with few digits
- * include some by chance.
+ * no evidence for clusters, but make silhouettes large. A small share of such
+ * coordinates is allowed, because it occurs by chance among many columns of
+ * numbers with few digits.
  */
 static bool
 has_repeated_values(const fc_rows *rows)
@@ -641,8 +645,8 @@ has_repeated_values(const fc_rows *rows)
 }
 
 /*
- * Projects wide rows onto their leading principal axes. The sphere of the
- * metric cosine is projected with them.
+ * Replaces *rows by their projections onto the leading principal axes if they
+ * are wide. Projects the sphere of the metric cosine as well.
  */
 static void
 project_wide_rows(k_search *s, fc_rows *rows)
@@ -669,10 +673,10 @@ project_wide_rows(k_search *s, fc_rows *rows)
 }
 
 /*
- * Chooses by the rule for few rows if `few_rows` is true, else by the evidence
- * of two halves. If the rule for few rows finds no clear number in several
- * dimensions, tries the halves, too. Their choice is taken if it is clear, or
- * if more numbers were tried on them.
+ * Sets *s->choice by the rule for few rows if `few_rows` is true, else by the
+ * evidence of two halves. If the rule for few rows finds no clear number in
+ * several dimensions, tries the halves, too. The choice of the halves is then
+ * taken if it is clear, or if more numbers were tried on them.
  */
 static void
 choose_by_rules(k_search *s, const fc_rows *rows, bool halved, size_t max_k, bool few_rows,
@@ -683,7 +687,11 @@ choose_by_rules(k_search *s, const fc_rows *rows, bool halved, size_t max_k, boo
 
 	if (few_rows)
 		fc_choose_of_few(rows, max_k, &s->options, s->arena, &few);
-	/* the density of few rows on a line has valleys by chance */
+
+	/*
+	 * Do not try halves of few rows on a line: their density has valleys by
+	 * chance.
+	 */
 	if (few.count == 0 || (few.verdict == FC_K_UNCLEAR && rows->d > 1))
 	{
 		s->halves = fc_halves_deal(rows, halved, apart, s->options.seed, s->arena);

@@ -120,16 +120,16 @@
 #define FC_CHOOSE_ROWS	20
 
 /*
- * Number of rows below which numbers are first tried on all rows. A larger one
- * uses the rule for few rows in tables whose halves are large enough for the
- * other rule. A guess.
+ * Number of rows below which the rule for few rows tries numbers on all rows
+ * first. With a larger one, this rule is also used for tables whose halves are
+ * large enough for the evidence of two halves. A guess.
  */
 #define FC_FEW_ROWS	400
 
 /*
- * Fraction of the coordinates with few, repeated values above which the rule
- * for few rows is not used. With a larger one, numbers are clear whose
- * clusters only differ in flags. With a smaller one, the rule is not used for
+ * Fraction of coordinates with few, repeated values above which the rule for
+ * few rows is not used. With a larger one, numbers of clusters that only
+ * differ in flags count as clear. With a smaller one, the rule is not used for
  * wide tables of rounded numbers. A guess.
  */
 #define FC_REPEATED_SHARE	0.1
@@ -143,12 +143,13 @@
 #define FC_FEW_CLUSTERS	10
 
 /*
- * Conditions for a clear number, each at most 1: the minimum mean silhouette
- * in general, the minimum mean silhouette along one axis, and the minimum
- * agreement of resamples. Smaller ones call more numbers clear by chance. With
- * these values, 15 of 4,000 structureless tables of 15 to 48 rows are clear,
- * 13 of them lognormal. Of 2,000 structureless columns of 15 to 100 rows, 29
- * are clear, 27 of them lognormal; at a silhouette of 0.7, 237 are clear.
+ * Conditions for a clear number in the rule for few rows, each at most 1: the
+ * minimum mean silhouette in several dimensions, the minimum mean silhouette
+ * along one axis, and the minimum agreement of resamples. Smaller ones call
+ * more numbers clear by chance. With these values, 15 of 4,000 structureless
+ * tables of 15 to 48 rows are clear, 13 of them lognormal. Of 2,000
+ * structureless columns of 15 to 100 rows, 29 are clear, 27 of them lognormal;
+ * at a silhouette of 0.7, 237 are clear.
  */
 #define FC_FEW_SILHOUETTE	0.7
 #define FC_FEW_LINE_SILHOUETTE	0.83
@@ -167,8 +168,8 @@ typedef struct fc_tried
 	 * tried; NaN for the first number
 	 */
 	double		gain;
-	double		stability;		/* 0 to 1, or an adjusted Rand index for few
-								 * rows; NaN for k = 1 */
+	double		stability;		/* stability, 0 to 1; for few rows an adjusted
+								 * Rand index; NaN for k = 1 */
 } fc_tried;
 
 typedef enum fc_k_verdict
@@ -183,9 +184,9 @@ typedef struct fc_choice
 	fc_tried	tried[FC_TRIED_MAX];	/* numbers tried, by ascending k */
 	size_t		count;
 	size_t		chosen;			/* index in tried of the chosen number */
-	size_t		second;			/* second number (see above): the next finer
-								 * level, or the finest number; 0: no level
-								 * was chosen, or the second number is unknown */
+	size_t		second;			/* next finer level, or the finest number (see
+								 * above); 0: no level was chosen, or the
+								 * second number is unknown */
 	size_t		hidden;			/* number of the chosen clusters that hide
 								 * others (evidence.h) */
 	size_t		rival;			/* a greater number that may be the right one;

@@ -55,7 +55,7 @@ fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label)
 	valleys->rows[label]++;
 	for (size_t j = 0; j < valleys->k; j++)
 	{
-		/* distance from the border, in bins */
+		/* distance of the row from the border to cluster j, in bins */
 		double		bins = ((squares[j] - squares[label]) * slope[j] /
 							FC_VALLEY_WIDTH);
 
@@ -86,8 +86,8 @@ window_counts(const fc_valleys *valleys, size_t i, size_t j, double *window)
 }
 
 /*
- * Returns true if clusters i and j have a valley between them (evidence.h), or
- * if no window has rows on both sides of it.
+ * Returns true if clusters i and j have a valley between them (evidence.h).
+ * Also returns true if every window has rows on at most one of its sides.
  */
 static bool
 has_valley(const fc_valleys *valleys, size_t i, size_t j)
@@ -197,8 +197,8 @@ fc_few_values(const float *x, size_t n, size_t d, size_t c, float values[FC_FEW_
 }
 
 /*
- * Returns the mean step between the values of a coordinate; 0 if it has only
- * one value, or more than FC_FEW_VALUES.
+ * Returns the mean step between the distinct values of a coordinate, or 0 if
+ * it has only one value or more than FC_FEW_VALUES.
  */
 static double
 step_of(const fc_halves *h, size_t c)
@@ -218,9 +218,10 @@ step_of(const fc_halves *h, size_t c)
 }
 
 /*
- * Spreads the values of coordinates with few distinct values: moves each value
- * by a uniform draw of up to one step in either direction. Coordinates marked
- * in `apart` are not spread.
+ * Sets h->y to the rows with random offsets added to coordinates of few
+ * distinct values: a uniform draw of up to one step in either direction. Adds
+ * none to coordinates marked in `apart`. h->y is h->x if no coordinate
+ * changes.
  */
 static void
 spread_values(fc_halves *h, const bool *apart, fc_rng *rng, fc_arena *arena)

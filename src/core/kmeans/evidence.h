@@ -18,11 +18,11 @@
  *
  * A coordinate with at most FC_FEW_VALUES values, such as a flag or a
  * category, has gaps between its values that are not valleys of a density.
- * Such values are spread before valleys are sought: a uniform random number is
- * added to each, between minus and plus the mean step between neighbouring
- * values (L. Theis, A. van den Oord and M. Bethge 2016). Hence clusters are
- * separated if they differ in several columns, but not if they differ only in
- * one text column or its NULLs.
+ * Random offsets are therefore added to such values before valleys are sought:
+ * a uniform random number between minus and plus the mean step between
+ * neighbouring values (L. Theis, A. van den Oord and M. Bethge 2016). Hence
+ * clusters are separated if they differ in several columns, but not if they
+ * differ only in one text column or its NULLs.
  *
  * Valleys and agreement are both needed, because k-means also divides a
  * uniform distribution into clusters. In few dimensions, these clusters agree,
@@ -36,9 +36,9 @@
 typedef struct fc_evidence
 {
 	double		cost;
-	double		agreement;		/* 0 to 1 */
-	double		separated;		/* 0 to k */
-	double		found;			/* 0 to k */
+	double		agreement;		/* share of the rows, 0 to 1; see above */
+	double		separated;		/* number of clusters, 0 to k; see above */
+	double		found;			/* number of clusters, 0 to k; see above */
 } fc_evidence;
 
 /*
@@ -81,10 +81,10 @@ typedef struct fc_halves
 
 /*
  * Deals rows, at least two, into two halves at random. Weights are ignored.
- * halved: true if the first n / 2 rows and the other rows are two halves
- * already; the rows of each are only shuffled. apart: d flags, true for
- * coordinates whose values are not spread, even if they are few; NULL: no such
- * coordinates.
+ * halved: true if the first n / 2 rows and the other rows are already two
+ * halves, whose rows are only shuffled. apart: d flags, true for coordinates
+ * to which no random offsets are added, even if they have few values; NULL: no
+ * such coordinates.
  */
 fc_halves	fc_halves_deal(const fc_rows *rows, bool halved, const bool *apart, uint64_t seed,
 						   fc_arena *arena);
@@ -213,8 +213,8 @@ void		fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separ
  *
  * A cluster hides others when a gap in it is at least FC_HIDDEN_SHARE of the
  * gap between the cluster and its nearest other cluster. Each cluster is
- * tested twice: with repeated values spread, and without the coordinates that
- * have repeated values.
+ * tested twice: with random offsets added to repeated values, and without the
+ * coordinates that have repeated values.
  *
  * Cost: n (d + 64) d multiply-adds.
  */

@@ -238,12 +238,13 @@ has_small_cluster(const fc_kmeans_result *result, size_t k)
 }
 
 /*
- * Fills *tried for k clusters, and returns their mean silhouette, which for
- * wide rows is measured on the leading k principal axes. Sets *between to
- * their silhouette on the leading k - 1 axes, which the centroids of separated
- * clusters span; for other rows, *between is the silhouette that is returned.
- * Both are 0 if k is 1 or a cluster has fewer than FC_FEW_PER_CLUSTER rows,
- * such as a few outliers.
+ * Clusters the rows into k clusters and sets *tried. Returns the mean
+ * silhouette of the clusters, which for wide rows is measured on the leading k
+ * principal axes. For wide rows, sets *between to the mean silhouette on the
+ * leading k - 1 axes, which the centroids of separated clusters span. For
+ * other rows, *between is the silhouette that is returned. Both are 0 if k is
+ * 1 or a cluster has fewer than FC_FEW_PER_CLUSTER rows, such as a few
+ * outliers.
  */
 static double
 try_few(few_search *w, size_t k, uint64_t seed, fc_tried *tried, double *between)

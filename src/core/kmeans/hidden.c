@@ -73,8 +73,8 @@ is_valley(double count, double peak)
 }
 
 /*
- * Walks from a valley at v downwards (step -1) or upwards (step 1), and
- * returns the index of the window with the first peak.
+ * Walks from a valley at window v downwards (step -1) or upwards (step 1) to
+ * the first peak. Returns the index of the window with this peak.
  */
 static size_t
 first_peak(const double *window, size_t places, size_t v, int step)
@@ -199,8 +199,9 @@ gap_between(hidden_search *c, size_t a, size_t b)
 }
 
 /*
- * Returns the width of the widest gap in the first coordinate of `count` rows
- * with stride d, and sets the standard deviation of the coordinate.
+ * Returns the width of the widest gap in the first coordinate of `count` rows,
+ * which are d values apart; 0 if there is no gap. Sets *deviation to the
+ * standard deviation of the coordinate.
  */
 static double
 gap_along(hidden_search *c, const float *x, size_t count, size_t d,
@@ -273,7 +274,7 @@ find_hidden(hidden_search *c, const int32_t *nearest, fc_arena *arena,
 	}
 }
 
-/* Labels each row with its nearest centroid. */
+/* Sets c->label of each row to its nearest centroid. */
 static void
 label_rows(hidden_search *c, const fc_halves *halves, fc_arena *arena)
 {
@@ -309,7 +310,10 @@ fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k,
 	find_hidden(&c, nearest, arena, hides);
 	if (rows->y != rows->x)
 	{
-		/* Repeat the search without coordinates whose values were spread. */
+		/*
+		 * Repeat the search without the coordinates to which fc_halves_deal
+		 * added random offsets: set these coordinates to 0.
+		 */
 		float	   *others = FC_TAKE(arena, n * d, float);
 
 		for (size_t i = 0; i < n * d; i++)

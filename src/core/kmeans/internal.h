@@ -159,7 +159,7 @@ typedef struct fc_seeding
 /* Limits on a search. Gains and tolerances are relative falls of the SSE. */
 typedef struct fc_effort
 {
-	double		budget;			/* factor on the budget of a balanced search */
+	double		budget;			/* budget of a search, relative to FC_BALANCED */
 	double		further;		/* multiply-adds of further starts after a
 								 * search, as a multiple of the multiply-adds
 								 * of the search */
@@ -208,8 +208,8 @@ struct fc_kmeans_work
 	const fc_effort *effort;
 
 	/*
-	 * true if seeds are drawn from a sample of the rows, provided that there
-	 * are enough rows
+	 * true if seeds are drawn from a sample of the rows, instead of all rows,
+	 * if there are enough rows
 	 */
 	bool		wide;
 	bool		split_merge;	/* true: rounds of splits and merges; false:
@@ -221,11 +221,14 @@ struct fc_kmeans_work
 	 */
 	size_t		breath;
 	fc_rng		rng;			/* random numbers of the current start */
-	uint64_t	compared;		/* number of pairs compared so far, of a row
-								 * and a centroid or of two centroids */
-	uint64_t	visited;		/* number of rows visited by Lloyd steps so
-								 * far, plus a quarter of the number of
-								 * distances to candidates */
+	uint64_t	compared;		/* number of comparisons so far of a row with a
+								 * centroid, or of two centroids */
+
+	/*
+	 * number of row visits so far, each of which costs STEP_OVERHEAD: 1 per
+	 * row and Lloyd step, 1/4 per row and candidate of k-means++
+	 */
+	uint64_t	visited;
 	double		spent;			/* multiply-adds spent until the last call of
 								 * fc_kmeans_measure */
 
@@ -254,8 +257,8 @@ struct fc_kmeans_work
 	fc_keyed   *far;
 
 	/*
-	 * Values per centroid, including the centroids that a round of breathing
-	 * adds:
+	 * Values per centroid; the arrays have room for the centroids that a round
+	 * of breathing adds:
 	 */
 	size_t		k;
 	double	   *centroid;		/* k x d */

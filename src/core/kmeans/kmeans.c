@@ -51,13 +51,13 @@
 #define MIN_BUDGET	1e8
 
 /*
- * Factor on the budget of a short search in more than FC_PACK_DIMENSIONS
- * dimensions, and the maximum number of multiply-adds of the increased budget.
- * Larger values find the best of several close minima more often, but take
- * proportionally longer; rows of categories have such minima
- * (bench/defaults.py). In fewer dimensions, a longer search rarely lowers the
- * SSE. Searches with rounds of splits and merges begin no further start beyond
- * SHORT_SEARCH_WORK.
+ * SHORT_SEARCH_FACTOR: factor on the budget of a short search in more than
+ * FC_PACK_DIMENSIONS dimensions. SHORT_SEARCH_WORK: maximum number of
+ * multiply-adds of the increased budget. Larger values find the best of
+ * several close minima more often, but take proportionally longer; rows of
+ * categories have such minima (bench/defaults.py). In fewer dimensions, a
+ * longer search rarely lowers the SSE. Searches with rounds of splits and
+ * merges begin no further start beyond SHORT_SEARCH_WORK.
  */
 #define SHORT_SEARCH_FACTOR	3.0
 #define SHORT_SEARCH_WORK	1e9
@@ -85,7 +85,7 @@
 /*
  * Factor on the tolerance of Lloyd's steps before rounds of breathing. A
  * larger one saves steps that the rounds would undo. Halving or doubling it
- * changes nothing (bench/tuned.py).
+ * changes neither the SSE nor the time (bench/tuned.py).
  */
 #define START_TOLERANCE_FACTOR	10.0
 
@@ -339,21 +339,22 @@ lengthened(size_t d, double work)
 #define TYPICAL_STEPS	20.0
 
 /*
- * Cost of a Lloyd step of a start that may take fewer than TYPICAL_STEPS
- * steps, relative to a step that compares all pairs of a row and a centroid.
- * It is the lesser of SHORT_STEP and a multiple of n / k, the rows per
- * cluster. SHORT_STEP is below 1 because most rows keep their cluster. The
- * multiple is SHORT_STEP_ROW, or SHORT_BOUNDED_ROW in searches with bounds:
- * steps with few rows per cluster converge earlier (bench/endless.py).
+ * Cost of a Lloyd step in starts that may take fewer than TYPICAL_STEPS steps,
+ * relative to a step that compares every row with every centroid. The cost is
+ * SHORT_STEP, which is below 1 because most rows keep their cluster. If there
+ * are few rows per cluster (n / k), steps converge earlier: the cost is then
+ * at most SHORT_STEP_ROW n / k, or SHORT_BOUNDED_ROW n / k in searches with
+ * bounds (bench/endless.py).
  */
 #define SHORT_STEP	0.375
 #define SHORT_STEP_ROW	0.125
 #define SHORT_BOUNDED_ROW	0.023
 
 /*
- * Cost of drawing a seed by k-means++: SEED_COST (d + SEED_OVERHEAD)
- * multiply-adds per row. It is added only for short starts; TYPICAL_STEPS
- * includes it (bench/endless.py).
+ * The cost of drawing a seed by k-means++ is SEED_COST (d + SEED_OVERHEAD)
+ * multiply-adds per row. It is added only to the cost of starts that may take
+ * fewer than TYPICAL_STEPS steps; TYPICAL_STEPS includes it
+ * (bench/endless.py).
  */
 #define SEED_COST	1.7
 #define SEED_OVERHEAD	10.0
@@ -392,9 +393,10 @@ lengthened(size_t d, double work)
 #define AXES_COST	6.0
 
 /*
- * Returns the estimated cost of `starts` starts with up to `iterations` Lloyd
- * steps each, in steps that compare all pairs of a row and a centroid. wide:
- * true for a search with bounds.
+ * Returns the estimated cost of `starts` starts that take up to `iterations`
+ * Lloyd steps each, fewer than TYPICAL_STEPS. The unit is the cost of a step
+ * that compares every row with every centroid. If starts is 0, returns the
+ * cost of a start from given centroids. wide: true for a search with bounds.
  */
 static double
 short_steps(size_t n, size_t d, size_t k, int iterations, int starts, bool wide)
@@ -459,7 +461,7 @@ fc_kmeans_operations(size_t n, size_t d, size_t k,
 static double
 search_budget(const fc_kmeans_work *w, double start)
 {
-	/* A tree saves most of the comparisons. */
+	/* multiply-adds of a row; a tree saves most of its comparisons */
 	double		scores = (w->rows.order == NULL ? (double) w->k * (double) w->rows.d
 						  : STEP_OVERHEAD);
 	double		min = (MIN_START_STEPS * (double) w->rows.n *

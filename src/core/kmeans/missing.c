@@ -37,8 +37,8 @@ typedef struct missing_values
 								 * centroids, by all columns */
 	double	   *others;			/* m: squared distances of one row to the
 								 * centroids, without the columns under test */
-	size_t	   *group;			/* count: for each column, index of the first
-								 * column that is missing together with it */
+	size_t	   *group;			/* count: index of the first column that is
+								 * missing together with the column */
 	size_t	   *order;			/* count: indices of the columns, sorted so
 								 * that members of a group are adjacent */
 	uint32_t   *rows;			/* count x m: number of rows of the second
@@ -362,7 +362,8 @@ typedef struct imputation
 	size_t		d;
 	const fc_missing_column *column;
 	size_t		count;
-	bool	   *kept;			/* count: true where the indicator is kept */
+	bool	   *kept;			/* count: true if the NULL indicator of the
+								 * column is kept */
 	size_t	   *kept_column;	/* indices of the columns with a kept
 								 * indicator */
 	size_t		kept_count;
@@ -380,18 +381,18 @@ typedef struct imputation
 	double	   *gap;
 
 	/*
-	 * count x FC_MISSING_NEAR: gaps to the nearest donors, measured by the
-	 * other columns, ascending
+	 * count x FC_MISSING_NEAR: gaps between the row and its nearest donors,
+	 * ascending; measured without the column
 	 */
 	double	   *nearest;
 	bool	   *null;			/* count x FC_MISSING_NEAR: true if the column
-								 * is NULL in the donor */
+								 * is NULL in the nearest donor */
 	bool	   *wanted;			/* count: true if the column is to be NULL in
 								 * the row */
 
 	/*
-	 * count: true if a donor of all cells must be NULL in the column where
-	 * `wanted` is true, and not NULL where it is false
+	 * count: true if the donor of all cells must agree with `wanted` in the
+	 * column: NULL if `wanted` is true, not NULL if it is false
 	 */
 	bool	   *exact;
 	fc_keyed   *order;			/* donors by ascending gap */
@@ -430,8 +431,8 @@ has_null(const imputation *q, size_t row, size_t c)
 }
 
 /*
- * Sets q->kept of columns that have the same NULLs as a kept column: |phi| >=
- * FC_MISSING_SAME in the n rows.
+ * Sets q->kept[c] to true for each column c that has the same NULLs as a kept
+ * column: |phi| of their NULLs in the n rows is at least FC_MISSING_SAME.
  */
 static void
 keep_same(imputation *q, size_t n)
@@ -453,8 +454,9 @@ keep_same(imputation *q, size_t n)
 }
 
 /*
- * Inserts a donor into the list of nearest donors for column c, if it is among
- * the nearest.
+ * Inserts a donor into the list of the row's nearest donors for column c, if
+ * it is among the FC_MISSING_NEAR nearest. null: true if the column is NULL in
+ * the donor.
  */
 static void
 insert_donor(imputation *q, size_t c, double gap, bool null)
@@ -494,9 +496,10 @@ mark_known(const imputation *q, size_t row, float *known)
 }
 
 /*
- * Computes q->gap of a row to all donors, and for each column its nearest
- * donors and q->exact. The gap is infinite for the row itself, and for donors
- * in which less than half of the row's known dimensions are known.
+ * Computes q->gap from the row to all donors, q->exact, and the nearest donors
+ * for each column in q->kept_column. The gap is infinite for the row itself,
+ * and for donors in which less than half of the row's known dimensions are
+ * known.
  */
 static void
 measure_donors(imputation *q, size_t row)
@@ -547,8 +550,9 @@ measure_donors(imputation *q, size_t row)
 }
 
 /*
- * Sets q->wanted: decides which columns are to be NULL in the row. Returns
- * true if cells of a donor are needed.
+ * Sets q->wanted[c] to true if column c is to be NULL in the row, else to
+ * false. Returns true if a cell of the row must change, so that a donor is
+ * needed.
  */
 static bool
 choose_nulls(imputation *q, size_t row)
@@ -597,7 +601,8 @@ suits(const imputation *q, size_t donor)
 /*
  * Copies cells of donors into y, the row to impute, where its cells are to
  * change. All come from the nearest donor that has all of them. If there is no
- * such donor, each cell comes from the nearest donor that has it.
+ * such donor, each cell comes from the nearest donor that has it, or stays as
+ * it is if no donor has it.
  */
 static void
 copy_cells(imputation *q, size_t row, float *y)
@@ -623,9 +628,10 @@ copy_cells(imputation *q, size_t row, float *y)
 }
 
 /*
- * Cost of the gap between a row and a donor, for estimates of the time, in
- * multiply-adds: of each pair, and of each dimension of a pair. With lower
- * ones, a call takes longer than estimated. Measured with 2 to 1,000 columns.
+ * Cost of the gap between a row and a donor, in multiply-adds, for estimates
+ * of the time: COST_OF_DONOR for each pair, and COST_OF_DIMENSION for each
+ * dimension of a pair. With lower ones, a call takes longer than estimated.
+ * Measured with 2 to 1,000 columns.
  */
 #define COST_OF_DONOR	45.0
 #define COST_OF_DIMENSION	2.3

@@ -450,9 +450,9 @@ static void search(const fc_rows *rows, size_t k, const double *initial,
 				   fc_kmeans_result *result);
 
 /*
- * Searches the coordinates of few sparse rows in the space that they span, and
- * refines the clusters in all dimensions. Returns false if the rows are not
- * such ones.
+ * Searches few sparse rows in the space that they span, and refines the
+ * clusters in all dimensions. Returns false, without a result, if the rows are
+ * too many or not sparse, or if the sphere has a center.
  */
 static bool
 search_in_span(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
@@ -481,8 +481,9 @@ search_in_span(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
 }
 
 /*
- * Searches sparse rows without initial centroids in the space that they span,
- * wide rows on their leading axes, other rows directly.
+ * Searches wide rows without initial centroids in the space that they span if
+ * they are few and sparse, else on their leading principal axes. Searches
+ * other rows directly.
  */
 static void
 search(const fc_rows *rows, size_t k, const double *initial,

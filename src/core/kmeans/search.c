@@ -62,9 +62,10 @@
 #define SHORTER_SHARE	0.75
 
 /*
- * Number of nodes of a level that are tested before the level may be skipped.
- * It is skipped if fewer than 1 / LEVEL_TRIALS of the tests shortened a list.
- * A larger one wastes tests where boxes overlap. A guess.
+ * Number of nodes of a level of the tree that are tested before the rest of
+ * the level may be skipped. It is skipped if fewer than 1 / LEVEL_TRIALS of
+ * the tests shortened a list of candidates. A larger one wastes tests where
+ * boxes overlap. A guess.
  */
 #define LEVEL_TRIALS	8
 
@@ -369,8 +370,8 @@ static const fc_kmeans_search tiles = {false, NULL, label_by_tiles};
 /* ---- bounds ---- */
 
 /*
- * Allocates the bounds. They are rebuilt in each step, but the records of
- * their cost are kept from step to step.
+ * Allocates the bounds. Each step rebuilds them, but keeps the measurements of
+ * earlier steps (bounds->record), by which the method is chosen.
  */
 static void
 keep_bounds(fc_kmeans_work *w)
@@ -400,8 +401,9 @@ distance_of(const void *context, size_t row, size_t j)
 }
 
 /*
- * Labels `count` rows from `start` on by bounds. Returns false if another
- * method is cheaper, or if a row was not labelled.
+ * Labels `count` rows from `start` on by bounds. Returns false if comparing
+ * all centroids is cheaper, or if a row was not labelled; the caller must then
+ * label these rows.
  */
 static bool
 label_bounded(fc_kmeans_work *w, fc_pruning *bounds, fc_scratch scratch,

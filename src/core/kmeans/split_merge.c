@@ -92,8 +92,8 @@
 /*
  * Minimum ratio of gain to cost of a sure move; it is above 1 because other
  * moves of the round change gains and costs. A larger one leaves more moves to
- * trials, which cost more. Halving or doubling it changes nothing
- * (bench/tuned.py, bench/many_starts.sh).
+ * trials, which cost more. Halving or doubling it changes neither the SSE nor
+ * the time (bench/tuned.py, bench/many_starts.sh).
  */
 #define SURE_RATIO	1.05
 
@@ -126,7 +126,7 @@
 
 /*
  * Relative fall of the SSE below which a step is the last of its trial.
- * Halving or doubling it changes nothing (bench/tuned.py,
+ * Halving or doubling it changes neither the SSE nor the time (bench/tuned.py,
  * bench/many_starts.sh).
  */
 #define MIN_STEP_GAIN	3e-3
@@ -184,8 +184,8 @@
 #define MIN_SETTLING_GAIN	1e-3
 
 /*
- * index of the rule under which a centroid is moved although its cluster is
- * not merged into another
+ * Index of the last rule of move_from_large, under which a centroid is moved
+ * although its cluster is not merged into another.
  */
 #define ALONE					3
 
@@ -631,7 +631,10 @@ move_centroids(fc_kmeans_work *w, size_t max, bool sure)
 	rank_clusters(w, s->gain, true, s->by_gain);
 	if (!sure)
 	{
-		/* use the ratio of the median gain to the median cost, if lower */
+		/*
+		 * Use the ratio of the median gain to the median cost if it is lower
+		 * than SURE_RATIO.
+		 */
 		double		gain = s->gain[s->by_gain[w->k / 2].value];
 		double		cost = s->cost[s->by_cost[w->k / 2].value];
 
@@ -755,10 +758,11 @@ balance_of(const fc_kmeans_work *w)
 }
 
 /*
- * Moves the pieces of cluster j so that the plane between them halves its
- * weight, if its rows permit. Both pieces are put on a line through the
- * centroid. Their distance from the median is half the distance between the
- * means of the two halves along this line.
+ * Moves the pieces of cluster j so that the plane between them halves the
+ * weight of the cluster. Leaves them unchanged if one side of this plane has
+ * no rows. Both pieces are put on a line through the centroid. Their distance
+ * from the median is half the distance between the means of the two halves
+ * along this line.
  */
 static void
 halve_cluster(fc_kmeans_work *w, size_t j)
@@ -848,9 +852,9 @@ partner_of(const fc_kmeans_work *w, size_t j, bool alone)
 }
 
 /*
- * Returns the next cluster, by rising cost, whose centroid may be moved,
- * because the weights of the cluster and its partner sum to at most `max`.
- * Returns w->k if there is no such cluster.
+ * Returns the next cluster, by rising cost, whose centroid may be moved: the
+ * weights of the cluster and its partner sum to at most `max`. Starts at index
+ * *next of by_cost, and advances it. Returns w->k if there is no such cluster.
  */
 static size_t
 next_leaving(const fc_kmeans_work *w, double max, bool alone, size_t *next)
@@ -893,8 +897,8 @@ move_from_large(fc_kmeans_work *w)
 		size_t		large = s->by_gain[i].value;
 
 		/*
-		 * merged clusters may exceed the limit, too, but must be smaller than
-		 * the large cluster
+		 * Merged clusters may exceed the limit under the last two rules, too,
+		 * but must be smaller than the large cluster.
 		 */
 		double		less = JOINED_SHARE * w->weight[large];
 		double		limits[] = {JOINED_SHARE * max, max, less, less};

@@ -1,8 +1,8 @@
 /*
  * constraint.c - projection onto sets of sparse matrices; see palm.h.
  *
- * The entries of a line are sorted by a stable sort, which decides ties. Short
- * lists are sorted by insertion.
+ * The entries of a row or column are sorted by a stable sort, which decides
+ * ties. Short lists are sorted by insertion.
  */
 #include "factor/palm.h"
 
@@ -20,8 +20,9 @@ fc_constraint_capacity(const fc_constraint *constraint, size_t rows,
 /* ---- marks ---- */
 
 /*
- * Marks the `count` largest of n values, except zeros. `stride` is the stride
- * of the values and marks; items has room for 2 n entries.
+ * Sets mark to 1 for the `count` largest magnitudes of a row or column of n
+ * values, except zeros. Both values and marks are `stride` apart. items:
+ * scratch space for 2 n entries.
  */
 static void
 mark_line(const double *line, size_t n, size_t stride, size_t count,

@@ -116,10 +116,11 @@ fc_factorize_min_budget(const fc_operator *op,
 /* ---- work ---- */
 
 /*
- * Measured costs for estimates of the time (bench/endless.py). DENSE_SWEEP:
- * multiply-adds of a sweep with dense residuals, in units of k d min(k, d).
- * TRIALS_COST: multiply-adds of all trials of auto, in the same units.
- * LABELS_COST: multiply-adds to label a row in all trials, in units of k d.
+ * Measured costs in multiply-adds, for estimates of the time
+ * (bench/endless.py). DENSE_SWEEP: a sweep with dense residuals
+ * (hierarchical.c), in units of k d min(k, d). TRIALS_COST: all trials of
+ * auto, in the same units. LABELS_COST: labelling a row in all trials, in
+ * units of k d.
  */
 #define DENSE_SWEEP	8.0
 #define TRIALS_COST	160.0
@@ -177,8 +178,8 @@ set_offset(const fc_factorize_work *w, const double *u)
 }
 
 /*
- * Subtracts the offset from u; sets u to 0 if only rounding errors remain, as
- * when all centroids are equal.
+ * Subtracts the offset from the matrix u. Sets u to 0 if only rounding errors
+ * remain, as when all centroids are equal.
  */
 static void
 centre(const fc_factorize_work *w, double *u)

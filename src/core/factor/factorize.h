@@ -112,10 +112,10 @@ size_t		fc_min_budget(size_t k, size_t d, size_t count, size_t sparsity);
 /*
  * Factors an operator. *out receives factors, offset and half norms in the
  * arena, and shares the weights of op. out->factorization points to *from,
- * which receives the errors and, for auto, the agreement (otherwise -1). The
- * fit raises weights below 1 % of their mean to that value. Otherwise, a
- * centroid with hardly any weight could be displaced at no cost and attract
- * rows of other clusters.
+ * which receives the errors. *from also receives the agreement, which is -1
+ * unless the method is auto. The fit raises weights below 1 % of their mean to
+ * that value. Otherwise, a centroid with hardly any weight could be displaced
+ * at no cost and attract rows of other clusters.
  */
 void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 						 fc_arena *arena, fc_operator *out, fc_factorization *from);

@@ -16,7 +16,7 @@ typedef struct fc_omp
 	size_t		n;
 	double	   *root;			/* n values: 1 / sqrt(gram_ii); 0 for atoms of
 								 * negligible length */
-	double	   *rest;			/* n values: correlations of the atoms with
+	double	   *rest;			/* n values: inner products of the atoms with
 								 * the residual */
 
 	/*
@@ -100,10 +100,10 @@ typedef struct fc_palm_work
 	size_t		panel;
 	double		square;			/* ||W^(1/2) U||^2 */
 	double		margin;			/* factor on the Lipschitz constant, 1 or more */
-	double	   *step;			/* D (see palm.c) as a dense matrix, used if
-								 * the constraint keeps too many entries for
-								 * lists */
-	double	   *stepped;		/* values of D on the support of S_q, in the
+	double	   *step;			/* dense matrix D, the gradient step of palm.c;
+								 * used if the constraint keeps too many
+								 * entries for lists */
+	double	   *stepped;		/* values of D at the nonzeros of S_q, in the
 								 * order of the transpose of S_q */
 	fc_largest	largest;
 
@@ -114,8 +114,8 @@ typedef struct fc_palm_work
 	double	   *y;
 	double	   *h;				/* R R', inner x inner */
 	double	   *product;		/* S_q h or S_q y */
-	double	   *tile[2];		/* two buffers for tiles; rows: longest side
-								 * of the factors */
+	double	   *tile[2];		/* two buffers for tiles, each with as many
+								 * rows as the longest side of the factors */
 	double	   *vector[2];		/* two buffers for vectors as long as the
 								 * longest side of the factors */
 	const fc_palm_options *options;
@@ -158,9 +158,10 @@ void		fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first);
 void		fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count);
 
 /*
- * Compute the least-squares problems of the lines of the first or last factor:
- * fc_palm_gram computes columns of the n x n Gram matrix (row-major), and
- * fc_palm_right_sides computes the right-hand sides of lines, n values each.
+ * Compute the least-squares problems of the rows of the first factor, or of
+ * the columns of the last one. fc_palm_gram computes columns of their n x n
+ * Gram matrix (row-major). fc_palm_right_sides computes their right-hand
+ * sides, n values each.
  */
 void		fc_palm_gram(fc_palm_work *w, size_t q, size_t n, size_t first,
 						 size_t count, double *gram);

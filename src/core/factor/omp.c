@@ -18,7 +18,7 @@
 
 /*
  * Maximum number of entries that a pursuit chooses for a row or column of a
- * factor, in cubic time. A guess.
+ * factor. The time is cubic in this number. A guess.
  */
 #define MAX_ENTRIES	((size_t) 512)
 
@@ -155,8 +155,8 @@ refit(fc_omp *p, const double *b, const fc_line *old, size_t capacity,
 }
 
 /*
- * Returns the decrease of the objective from an empty line, whose objective is
- * 0, to the old line.
+ * Returns the decrease of the objective by the old line, compared with a line
+ * of zeros, whose objective is 0.
  */
 static double
 explained_by(const fc_omp *p, const double *b, const fc_line *old)

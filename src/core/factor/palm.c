@@ -61,8 +61,8 @@
 
 /*
  * Number of power steps of later estimates of a norm, which start from the
- * previous vector. Halving or doubling it changes nothing (bench/palm.c,
- * bench/tuned.py).
+ * previous vector. Halving or doubling it changes neither the error nor the
+ * time (bench/palm.c, bench/tuned.py).
  */
 #define WARM_POWER_STEPS	8
 
@@ -203,7 +203,10 @@ residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
 	}
 }
 
-/* Sets the best lambda for these factors; returns the objective with it. */
+/*
+ * Sets lambda of the factors to the value with the lowest objective. Returns
+ * the objective.
+ */
 static double
 set_optimal_scale(fc_palm_work *w)
 {
@@ -301,9 +304,10 @@ squared_norm(fc_palm_work *w, size_t q, bool of_left)
 /* ---- one factor ---- */
 
 /*
- * Computes D of factor q. Stores its largest entries in the lists, or all of D
- * in w->step if the constraint keeps too many entries for lists. Sets *along =
- * <S_q, D>.
+ * Computes D = S_q - (lambda / c) G, the gradient step of factor q before its
+ * projection. Stores the largest entries of D in w->largest, or all of D in
+ * w->step if the constraint keeps too many entries for lists. Sets *along to
+ * the inner product <S_q, D>.
  */
 static void
 gradient_step(fc_palm_work *w, size_t q, double c, double *along)
@@ -380,9 +384,10 @@ update_factor(fc_palm_work *w, size_t q, bool monotone)
 /* ---- the ends, line by line ---- */
 
 /*
- * Returns the maximum number of entries of a line: a row of the first factor
- * or a column of the last one. It is the line's own limit, plus the mean
- * number of entries per line that the limit of the other direction can add.
+ * Returns the maximum number of entries of a line, which is a row of the first
+ * factor or a column of the last one. The constraint limits the lines, and
+ * also the columns or rows across them. The maximum is the limit of the line,
+ * plus the mean number of entries per line that the other limit can add.
  */
 static size_t
 entries_of(const fc_factors *factors, size_t q)
@@ -412,7 +417,8 @@ is_pursued(const fc_palm_work *w, size_t q)
 
 /*
  * Solves for factor q line by line, and stores the lines as the rows of `out`.
- * The objective of each line is not above the objective of its row in `old`.
+ * The objective of each line is not above the objective of the same line in
+ * `old`.
  */
 static void
 solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,

@@ -3,9 +3,9 @@
  * of matching pursuit.
  *
  * The dense matrices are stored as panels. A panel is a tile (rows x
- * FC_TILE_COLUMNS, row by row) with the next columns of the matrix; panels
- * start w->panel values apart. The rows that a sparse matrix multiplies are
- * thus contiguous.
+ * FC_TILE_COLUMNS, row by row) of successive columns; panels start w->panel
+ * values apart. When a sparse matrix is multiplied by a panel, the rows that
+ * it reads are thus contiguous.
  *     y: R U' (inner x k), the transpose of Y;
  *     h: H = R R';
  *     product: S_q H or S_q R U'.
@@ -202,10 +202,10 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 /*
  * ---- the largest entries ----
  *
- * Few values enter a list. A whole row of the tile is therefore first compared
- * with the smallest entries of the lists of this row and of the columns. Its
- * values are examined one by one only if at least one of them exceeds one of
- * these entries.
+ * Few values enter a list. All values of a row of the tile are therefore first
+ * compared with the smallest entry of the row's list, and with the smallest
+ * entries of the columns' lists. The values are examined one by one only if at
+ * least one of them is greater in magnitude.
  */
 
 /*
@@ -261,8 +261,8 @@ fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows,
 }
 
 /*
- * Computes columns first .. first + count - 1 of D, which is S_q plus the
- * gradient step. internal.h describes where they are stored.
+ * Computes columns first .. first + count - 1 of D, the gradient step of S_q.
+ * internal.h describes where they are stored.
  */
 void
 fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count,

@@ -5,15 +5,15 @@
 #include "factor/sample.h"
 
 /*
- * Tolerance of the sweeps that factor the start, relative to the tolerance in
- * an iteration. With a smaller one, the factors are closer to the start, after
- * more sweeps. A guess.
+ * Tolerance of the sweeps that factor the initial centroids, relative to the
+ * tolerance in an iteration. With a smaller one, the product is closer to the
+ * initial centroids, after more sweeps. A guess.
  */
 #define START_TOLERANCE_FACTOR	0.1
 
 /*
- * Bytes of memory per value of a factor in palm4MSA and in two copies of the
- * factors, for fc_qkmeans_worksize.
+ * Bytes of memory per value of a factor, in palm4MSA and two copies of the
+ * factors together, for fc_qkmeans_worksize.
  */
 #define VALUE_BYTES	128
 
@@ -32,8 +32,8 @@
 /*
  * Maximum sparsity of a trial (nonzeros per row and per column of a factor).
  * Products with more entries, found by gradient steps, were measured to be no
- * closer to the start. Halving the maximum saves 9 % of the time here
- * (bench/tuned.py).
+ * closer to the initial centroids. Halving the maximum saves 9 % of the time
+ * of bench/tuned.py.
  */
 #define MAX_SPARSITY	24
 
@@ -133,7 +133,8 @@ tries_hierarchical(size_t k, size_t d, const fc_qkmeans_options *options)
 /*
  * Measured costs for estimates of the time (bench/endless.py).
  * SPARSITY_SQUARES: sum of the squares of the sparsities tried. DENSE_SWEEP:
- * multiply-adds of a sweep with dense residuals, in units of k d min(k, d).
+ * multiply-adds of a sweep with dense residuals (hierarchical.c), in units of
+ * k d min(k, d).
  */
 #define SPARSITY_SQUARES	1000.0
 #define DENSE_SWEEP	8.0
@@ -160,8 +161,9 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 	size_t		count = set_constraints(k, d, options, constraint);
 	size_t		inner = smaller(k, d);
 	size_t		values = 0;
-	size_t		dense = 5;		/* number of k x d matrices of doubles: means,
-								 * moved means, the product, an SVD */
+	size_t		dense = 5;		/* number of k x d matrices of doubles; 5 have
+								 * room for the means, the moved means, the
+								 * product and an SVD */
 
 	for (size_t q = 0; q < count; q++)
 	{
@@ -174,7 +176,8 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 			: 0;
 	}
 	if (count > 1)
-		dense += 3;				/* y, h and product of palm4MSA */
+		dense += 3;				/* the matrices y, h and product of
+								 * fc_palm_work */
 	if (count > 1 && tries_hierarchical(k, d, options))
 		values += options->palm.published ? 2 * k * d
 			: 2 * inner * inner + k * d / 4;
@@ -383,9 +386,9 @@ fc_split_worksize(size_t n, size_t k, size_t d)
 }
 
 /*
- * Copies the sample rows of cluster j to x, as floats: relative to the offset
- * and divided by *scale, which is set to the greatest magnitude among their
- * values. Returns the number of these rows.
+ * Copies the sample rows of cluster j to x, as floats, after subtracting the
+ * offset and dividing by *scale. Sets *scale to the greatest magnitude of the
+ * differences, or to 1 if all are 0. Returns the number of these rows.
  */
 static size_t
 rows_of_cluster(const qkmeans_work *w, const size_t *label, size_t j, float *x,
@@ -419,9 +422,10 @@ rows_of_cluster(const qkmeans_work *w, const size_t *label, size_t j, float *x,
 
 /*
  * Splits cluster j into `parts` by k-means of its n sample rows (x, divided by
- * scale). Divides the weight of the cluster in the proportions of these rows.
- * The first part keeps index j. Each other part replaces the next cluster with
- * at most one row, from *free on, which is advanced.
+ * scale). Each part receives a share of the weight of the cluster, in
+ * proportion to its sample rows. The first part keeps index j. Each other part
+ * replaces the next cluster with at most one row, from index *free on.
+ * Advances *free.
  */
 static void
 split_cluster(qkmeans_work *w, size_t j, size_t parts, const float *x,
@@ -450,9 +454,9 @@ split_cluster(qkmeans_work *w, size_t j, size_t parts, const float *x,
 }
 
 /*
- * Replaces `places` clusters that have at most one row by parts of the largest
- * clusters, or fewer if the sample has too few rows of large clusters.
- * Computes moved_mean and moved_weight.
+ * Splits the largest clusters, whose parts replace `places` clusters that have
+ * at most one row. Replaces fewer if the sample has too few rows of the large
+ * clusters. Computes moved_mean and moved_weight.
  */
 static void
 split_clusters(qkmeans_work *w, size_t places)
@@ -504,9 +508,9 @@ split_clusters(qkmeans_work *w, size_t places)
 }
 
 /*
- * Returns true if there is only one factor and it may hold every value. The
- * means are then copied, because gradient steps would fit small clusters
- * badly.
+ * Returns true if there is only one factor and its constraint allows all k d
+ * values. The means are then copied, because gradient steps would fit small
+ * clusters badly.
  */
 static bool
 holds_all(const qkmeans_work *w)
@@ -847,8 +851,9 @@ typedef struct findings
 	fc_qkmeans_options closest;
 	double		objective;		/* SSE of the closest product, relative to the
 								 * SSE of the start */
-	fc_qkmeans_options sparsest;	/* sparsest product whose labels are
-									 * equally good */
+	fc_qkmeans_options sparsest;	/* options of the sparsest product whose
+									 * labels are equally good
+									 * (FC_SAME_LABELS_SSE_RATIO) */
 	bool		same_labels;	/* true if `sparsest` is set */
 } findings;
 

@@ -20,8 +20,8 @@
 #include "factor/factorize.h"
 
 /*
- * Numbers of small clusters, from the cluster weights. Clusters have collapsed
- * if more than a quarter of them have one row or none, although there are at
+ * Small clusters, counted from the cluster weights. Clusters have collapsed if
+ * more than a quarter of them have one row or none, although there are at
  * least 4 rows per cluster on average.
  */
 typedef struct fc_small_clusters

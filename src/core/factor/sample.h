@@ -24,12 +24,13 @@ typedef struct fc_start_options
 } fc_start_options;
 
 /*
- * Minimum number of sample rows for a start, if the data have them. With more
- * rows, the start is better and takes longer. A guess.
+ * Minimum number of sample rows from which initial centroids are computed,
+ * unless the data have fewer. With more rows, the centroids are better and
+ * take longer. A guess.
  */
 #define FC_MIN_SAMPLE	2000
 
-/* Minimum number of sample rows per cluster for a start. A guess. */
+/* Minimum number of sample rows per initial centroid. A guess. */
 #define FC_SAMPLE_PER_K	20
 
 /*

@@ -44,9 +44,8 @@ typedef struct error_sum
 
 typedef struct error_bounds
 {
-	double		lower;			/* lower and upper bound on the squared
-								 * relative error */
-	double		upper;
+	double		lower;			/* lower bound on the squared relative error */
+	double		upper;			/* upper bound on the squared relative error */
 	double		asymmetry;		/* estimate of ||K - K'||^2 / scale^2 */
 } error_bounds;
 
@@ -54,23 +53,24 @@ typedef struct error_bounds
 double		fc_coordinates_dot(const float *x, const float *y, size_t rank);
 
 /*
- * Sets the lower and upper bound on the squared relative error. `rest` is the
- * sum of the squares of the approximation's eigenvalues that the result leaves
- * out, and `square` is ||K||^2; both are divided by scale^2.
+ * Sets lower and upper of *bounds. rest: sum of the squares of the
+ * approximation's eigenvalues that the result leaves out; square: ||K||^2;
+ * both are divided by scale^2.
  */
 void		fc_bound_error(const fc_embedding *result, double scale, double rest,
 						   double square, error_bounds *bounds);
 
 /*
  * Sets relative_error and error_deviation of *result, from a sum of squared
- * errors, from `square` = ||K||^2 / scale^2, and from the bounds.
+ * errors. If the sum is an estimate, limits the error to the bounds. square:
+ * ||K||^2 / scale^2.
  */
 void		fc_report_error(const error_sum *sum, double square,
 							const error_bounds *bounds, fc_embedding *result);
 
 /*
- * Compares K with Y Y' on pairs of rows, and sets relative_error and
- * error_deviation of *result. `square` is ||K||^2 / scale^2.
+ * Compares K with Y Y' on all or sampled pairs of rows, and sets
+ * relative_error and error_deviation of *result. square: ||K||^2 / scale^2.
  */
 void		fc_measure_error(const fc_kernel_rows *rows, uint64_t seed, double square,
 							 const error_bounds *bounds, fc_arena *arena,

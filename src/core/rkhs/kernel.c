@@ -9,9 +9,9 @@
 #define BLOCK		FC_KERNEL_BLOCK
 
 /*
- * Value of ||x'||^2 beyond which rounding to float changes an exponent by more
- * than 1e-4. With a larger one, more rows are stored as floats, which is
- * faster and less exact.
+ * Value of ||x'||^2 above which rows are stored as doubles, because rounding
+ * to float would change an exponent by more than 1e-4. With a larger one, more
+ * rows are stored as floats, which is faster and less exact.
  */
 #define FLOAT_SQUARE_LIMIT	512.0
 
@@ -66,7 +66,7 @@ fc_kernel_value(const fc_kernel *kernel, double dot, double square_x,
 		case FC_KERNEL_POLYNOMIAL:
 			return power(kernel->gamma * dot + kernel->coef0, kernel->degree);
 		case FC_KERNEL_RBF:
-			/* keeps a NaN, unlike fmax */
+			/* The comparison keeps a NaN, unlike fmax. */
 			return exp(-kernel->gamma * (distance < 0.0 ? 0.0 : distance));
 		case FC_KERNEL_PRECOMPUTED:
 			return 0.0;

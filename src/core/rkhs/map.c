@@ -8,12 +8,15 @@
 #include "rkhs/values.h"
 
 /*
- * Relative floor of the eigenvalues of factored landmarks, whose kernel is
- * computed in float.
+ * Eigenvalues of factored landmarks below this fraction of the first one are
+ * dropped, because the kernel is computed in float.
  */
 #define FACTORED_FLOOR	1e-8
 
-/* Exponent beyond which fc_exponential_values returns exp(-87). */
+/*
+ * Kernel values with an exponent below minus this number are set to 0, because
+ * fc_exponential_values returns exp(-87) for them.
+ */
 #define LARGEST_EXPONENT	87.0f
 
 double

@@ -10,7 +10,7 @@
 #include "numerics/principal.h"
 
 /*
- * Number of rows of a column of the kernel matrix that are computed between
+ * Number of values of a column of the kernel matrix that are computed between
  * two interrupt checks. A guess.
  */
 #define TILE	1024
@@ -20,7 +20,7 @@
 
 /*
  * Share of the trace of K at or below which the trace of the residual counts
- * as rounding error.
+ * as rounding error, and no more pivots are drawn.
  */
 #define EXHAUSTED_SHARE	1e-12
 
@@ -179,8 +179,9 @@ take_pivoted(fc_arena *arena, const fc_kernel_rows *rows, size_t m)
 }
 
 /*
- * Returns the first index with a positive residual at which the running sum of
- * the residuals exceeds target, or the last index with a positive residual.
+ * Returns the next pivot: the first index with a positive residual at which
+ * the running sum of the residuals exceeds target, or else the last index with
+ * a positive residual. target: a random number below the sum of all residuals.
  */
 static size_t
 draw_pivot(const pivoted_cholesky_work *k, double target)
@@ -199,8 +200,8 @@ draw_pivot(const pivoted_cholesky_work *k, double target)
 }
 
 /*
- * Computes column j of the factor for the pivot s, and subtracts its squares
- * from the residual.
+ * Computes column j of the factor F for the pivot s, and subtracts the squares
+ * of its values from the residuals.
  */
 static void
 add_column(pivoted_cholesky_work *k, size_t j, size_t s)
@@ -233,8 +234,9 @@ add_column(pivoted_cholesky_work *k, size_t j, size_t s)
 }
 
 /*
- * Draws pivots and computes the columns of the factor. Stores the pivots in
- * `pivots` unless it is NULL. Returns the number of columns.
+ * Draws up to m pivots and computes the columns of the factor F. Stores the
+ * pivots in `pivots` unless it is NULL. Returns the number of columns, which
+ * is less than m if K is exhausted.
  */
 static size_t
 factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots)

@@ -1,10 +1,12 @@
 /*
  * one_pass.c - coordinates of a kernel matrix in one pass; see projection.h.
  *
- * W = K Omega.  Omega' W (c x c) = V L V'; E = W V L^-1/2.  Eigenpairs with
- * L_j <= 1e-10 L_1 are dropped: W comes from single-precision blocks, so that
- * its noise is about 1e-8 of the first eigenvalue of K. fc_kernel_embed
- * computes Y from E.
+ * Omega (projection.h) has c columns with entries +-1:
+ *     W = K Omega                 n x c
+ *     Omega' W = V L V'           c x c, its eigendecomposition
+ *     E = W V L^-1/2              K ~ E E'; fc_kernel_embed computes Y from E
+ * Eigenpairs with L_j <= 1e-10 L_1 are dropped: W comes from single-precision
+ * blocks, so that its noise is about 1e-8 of the first eigenvalue of K.
  *
  * K is computed from prepared rows (fc_kernel_project), or its rows arrive one
  * at a time. fc_kernel_read_row then condenses each row of K into a record:
@@ -38,9 +40,10 @@
 #define MIN_PROBES	4
 
 /*
- * Total number of entries of a kernel matrix that are kept to estimate the
- * error, and minimum number per row. With more entries, the error is more
- * exact, and the records are larger. A guess.
+ * KEPT_ENTRIES: total number of entries of a kernel matrix that are kept to
+ * estimate the error, if it arrives row by row. MIN_KEPT: minimum number per
+ * row. With more entries, the error is more exact, and the records are larger.
+ * Guesses.
  */
 #define KEPT_ENTRIES	131072
 #define MIN_KEPT		4
@@ -244,8 +247,9 @@ inner_matrix(const fc_kernel_pass *pass, const int8_t *omega, const double *w,
 }
 
 /*
- * Computes Y from W = K Omega / scale, whose rows are ldw values apart, and
- * ||K / scale||^2. Sets *bounds.
+ * Computes Y and its eigenvalues from W = K Omega / scale, whose rows are ldw
+ * values apart. Sets *bounds to the bounds on the error and the asymmetry of
+ * K. square: ||K / scale||^2.
  */
 static void
 coordinates(const fc_kernel_pass *pass, const int8_t *omega, const double *w,

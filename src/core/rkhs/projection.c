@@ -57,14 +57,14 @@ typedef struct embed_work
 	double	   *tile;			/* TILE x q rows of E */
 	double	   *values;			/* q eigenvalues of the Gram matrix */
 	double	   *vectors;		/* q x q eigenvectors of the Gram matrix */
-	double	   *deciding;		/* q values: for each column, the entry of
-								 * largest magnitude so far; the sign of the
+	double	   *deciding;		/* q values: the entry of largest magnitude so
+								 * far in each column of Y; the sign of the
 								 * column makes it positive */
 } embed_work;
 
 /*
- * Multiplies up to TILE rows of w, from row `start` on, by t. Returns the
- * number of rows.
+ * Multiplies up to TILE rows of w, from row `start` on, by t, and stores the
+ * products in `tile`. Returns the number of rows.
  */
 static size_t
 make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw,
@@ -83,8 +83,8 @@ make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw,
 }
 
 /*
- * Computes y = root * E V row by row. Records in k->deciding the entry of each
- * column that decides its sign.
+ * Computes y = root * E V row by row. Records in k->deciding the entry of
+ * largest magnitude in each column, which decides the sign of the column.
  */
 static void
 write_coordinates(const double *w, size_t n, size_t m, size_t ldw,

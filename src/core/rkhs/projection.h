@@ -106,8 +106,8 @@ void		fc_sign_columns(uint64_t seed, const size_t *columns, size_t count,
 							size_t probes, size_t first, size_t rows, int8_t *out);
 
 /*
- * Maximum of rank + oversampling, so that the columns and their probes stay
- * within FC_EIGEN_WHOLE.
+ * Maximum of rank + oversampling. With this limit, the columns of Omega and
+ * the probes do not exceed FC_EIGEN_WHOLE.
  */
 #define FC_MAX_KERNEL_COLUMNS	500
 
@@ -252,8 +252,8 @@ typedef struct fc_kernel_projection_header
 								 * ignored here */
 	uint16_t	version;
 	uint8_t		method;
-	uint8_t		probes;			/* number of columns of Omega beyond r'; 0
-								 * unless one pass */
+	uint8_t		probes;			/* number of probes in Omega, besides its r'
+								 * columns; 0 unless one pass */
 	fc_kernel	kernel;
 	uint64_t	seed;
 	uint64_t	n;

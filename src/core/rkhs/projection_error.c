@@ -117,8 +117,8 @@ sum_of_all(const fc_kernel_rows *rows, const fc_embedding *result,
 /* ---- sampled pairs ---- */
 
 /*
- * Probabilities p_j: a column is drawn uniformly or from `slot`, each with
- * probability 1/2.
+ * Table to draw columns j with the probabilities p_j: a column is drawn
+ * uniformly or from `slot`, each with probability 1/2.
  */
 typedef struct column_law
 {
@@ -180,8 +180,8 @@ column_law_of(const fc_kernel_rows *rows, const fc_embedding *result,
 			law.count[j]++;
 		}
 	}
-	for (; filled < n; filled++)	/* slots left over if all d are 0, or
-									 * after rounding of `seen` */
+	for (; filled < n; filled++)	/* slots are left over if all d are 0, or
+									 * by rounding */
 	{
 		law.slot[filled] = (uint32_t) filled;
 		law.count[filled]++;

@@ -9,9 +9,9 @@
 #include "rkhs/values.h"
 
 /*
- * Number of widths: gamma is 1, 2, 4, .. 256 divided by the total variance of
- * the rows. With more widths, narrower kernels are tried, too; each width
- * takes a search by k-means. A guess.
+ * Number of widths tried: gamma is 1, 2, 4, .. 256 divided by the total
+ * variance of the rows. With more widths, narrower kernels are tried, too.
+ * Each width takes a search by k-means. A guess.
  */
 #define WIDTHS	9
 
@@ -26,8 +26,8 @@
 #define PLAIN_RANK	10
 
 /*
- * Lower bound on the degree, as a share of the mean degree; the landmarks do
- * not represent rows of lower degree. A guess.
+ * Lower bound on the degree of a row (map.h), relative to the mean degree. The
+ * landmarks do not represent rows of lower degree. A guess.
  */
 #define MIN_DEGREE	1e-3
 
@@ -324,8 +324,8 @@ compare_with_kmeans(spectral_work *w, fc_arena *arena)
 }
 
 /*
- * Computes z (if widths are tried), and returns the sum of the variances of
- * all dimensions, or 1 if all rows are equal.
+ * Computes w->z if widths are tried. Returns the sum of the variances of all
+ * dimensions, or 1 if all rows are equal.
  */
 static double
 total_variance(spectral_work *w)

@@ -154,8 +154,9 @@ fold(const vdouble sums[QUAD])
 }
 
 /*
- * Computes the squared distances of `rows` <= GROUP rows of v from x, or
- * with `dot` their inner products with x. The offset is added to the rows.
+ * Sets out to the squared distances of `rows` <= GROUP rows of v from x, or to
+ * their inner products with x if `dot` is set. The offset, unless NULL, is
+ * added to the rows of v.
  */
 INLINE void
 compare_rows(const double *x, const double *offset, const float *v, size_t rows,

@@ -101,7 +101,8 @@ typedef struct fc_density_split
 {
 	int32_t		left;
 	int32_t		right;
-	double		radius;			/* r_K in the valley between the two nodes */
+	double		radius;			/* radius r_K of the ball of K rows in the
+								 * valley between the two nodes */
 	double		rows;			/* number of rows of both nodes together */
 } fc_density_split;
 
@@ -118,7 +119,8 @@ typedef struct fc_density
 	int32_t    *peak_cluster;	/* m values: cluster of each micro-cluster;
 								 * for noise, the cluster to which it would
 								 * belong */
-	double	   *radius;			/* m values: r_K of each micro-cluster */
+	double	   *radius;			/* m values: r_K, the radius of the ball of K
+								 * rows around each micro-cluster */
 } fc_density;
 
 /*

@@ -37,8 +37,8 @@ fc_point_tiles_of(const fc_micro_clusters *micro_clusters, fc_arena *arena)
 
 /*
  * Returns the squared radius of the ball that holds `mass` rows. near: the
- * nearest micro-clusters, sorted by distance; squared: squared distances of
- * all micro-clusters.
+ * `count` nearest micro-clusters, sorted by distance; squared: squared
+ * distances of all micro-clusters.
  */
 static double
 squared_radius(const fc_micro_clusters *b, const fc_keyed *near, size_t count,

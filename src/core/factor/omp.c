@@ -89,8 +89,9 @@ add_atom(fc_omp *p, const uint32_t *chosen, size_t count, size_t i)
 }
 
 /*
- * Computes the least-squares coefficients of the chosen atoms; returns s' b,
- * the decrease of the objective.
+ * Computes the least-squares coefficients `value` of the `count` chosen atoms,
+ * and returns the decrease of the objective by these atoms. b: inner products
+ * of the atoms with the target.
  */
 static double
 solve(fc_omp *p, const uint32_t *chosen, size_t count, const double *b,

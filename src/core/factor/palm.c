@@ -111,8 +111,8 @@ is_listed(const fc_constraint *constraint)
 }
 
 /*
- * Returns the number of cells of the largest factor that needs a dense matrix,
- * or 0 if there is no such factor.
+ * Returns the number of values (rows * columns) of the largest factor that
+ * needs a dense matrix, or 0 if there is no such factor.
  */
 static size_t
 max_cells(const fc_factors *factors)
@@ -225,7 +225,10 @@ set_optimal_scale(fc_palm_work *w)
 
 /* ---- norms ---- */
 
-/* Multiplies the vector in w->vector[0] by factor l, or by its transpose. */
+/*
+ * Replaces the vector in w->vector[0] by its product with factor l, or with
+ * the transpose of factor l if `transposed`.
+ */
 static void
 vector_through(fc_palm_work *w, size_t l, bool transposed)
 {
@@ -239,8 +242,9 @@ vector_through(fc_palm_work *w, size_t l, bool transposed)
 }
 
 /*
- * Replaces x (n values) by M x / ||M x||; returns ||M x||. M is L' W L of
- * factor q if of_left, else R R'.
+ * Replaces x (n values) by M x / ||M x|| and returns ||M x||, a power step. M
+ * belongs to factor q: L' W L if of_left is set, else R R' (see the top of
+ * this file).
  */
 static double
 power_step(fc_palm_work *w, size_t q, bool of_left, size_t n, double *x)

@@ -5,7 +5,7 @@
  * The dense matrices are stored as panels. A panel is a tile (rows x
  * FC_TILE_COLUMNS, row by row) of successive columns; panels start w->panel
  * values apart. When a sparse matrix is multiplied by a panel, the rows that
- * it reads are thus contiguous.
+ * it reads are thus contiguous. inner is the dimension between two factors.
  *     y: R U' (inner x k), the transpose of Y;
  *     h: H = R R';
  *     product: S_q H or S_q R U'.

@@ -58,8 +58,9 @@ typedef struct qkmeans_work
 								 * offset */
 	double	   *weight;			/* k: weights of the clusters */
 	double	   *moved_mean;		/* k x d: means after empty clusters were
-								 * filled or large clusters were split */
-	double	   *moved_weight;	/* k: weights of the clusters with these means */
+								 * filled or large clusters were split; while a
+								 * split is tested, the means before it */
+	double	   *moved_weight;	/* k: weights of the clusters of moved_mean */
 	fc_scratch	scratch;
 	float	   *half_norms;
 	float	   *rows;			/* k x d: rows of the product */
@@ -239,8 +240,8 @@ make_operator(qkmeans_work *w, fc_operator *op)
 }
 
 /*
- * Scans the rows with op. Computes the weight and mean of each cluster, and
- * the sums of squares.
+ * Scans the rows with op. Computes the weight and mean (k x d) of each
+ * cluster, and the sums of squares of fc_measure.
  */
 static void
 scan(const fc_operator *op, const fc_row_source *source, fc_arena *arena,
@@ -277,8 +278,9 @@ scan(const fc_operator *op, const fc_row_source *source, fc_arena *arena,
 }
 
 /*
- * Scans the rows, records the step, and subtracts the offset from the means.
- * The mean of an empty cluster is its centroid.
+ * Scans the rows. Stores the result in w->step, w->weight and w->mean, and
+ * subtracts the offset from the means. The mean of an empty cluster is its
+ * centroid.
  */
 static void
 measure_step(qkmeans_work *w)

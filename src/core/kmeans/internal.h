@@ -144,10 +144,12 @@ typedef struct fc_splits
 typedef struct fc_seeding
 {
 	size_t		draws;			/* number of candidates drawn per centroid */
-	double		total;			/* sum of weight[i] * near[i] */
-	double	   *potential;		/* sum of weight[i] * near[i] over each block
-								 * of FC_TILE_ROWS rows */
-	float	   *candidate;		/* draws x d */
+	double		total;			/* sum over the rows of their weight times
+								 * fc_kmeans_work.near */
+	double	   *potential;		/* n / FC_TILE_ROWS values, rounded up: the
+								 * part of total in each block of FC_TILE_ROWS
+								 * rows */
+	float	   *candidate;		/* draws x d: rows drawn as candidates */
 
 	/*
 	 * squared distances to the candidates: draws x n, or with packs draws x
@@ -192,8 +194,7 @@ struct fc_kmeans_work
 {
 	fc_kmeans_rows rows;
 	const fc_kmeans_search *search;
-	void	   *searched;		/* state of the method, set by its
-								 * arrange_rows */
+	void	   *searched;		/* state of `search`, set by its arrange_rows */
 	fc_arena   *arena;
 
 	/* State of the search: */
@@ -201,8 +202,8 @@ struct fc_kmeans_work
 								 * FC_KMEANS_SEARCH resolved */
 
 	/*
-	 * multiply-adds after which no round or start begins; 0 until the first
-	 * start has set it
+	 * multiply-adds after which no round or start begins; 0: the first start
+	 * has not set it yet
 	 */
 	double		budget;
 	const fc_effort *effort;
@@ -297,8 +298,8 @@ struct fc_kmeans_work
 void		fc_kmeans_sum(fc_kmeans_work *w, size_t first, size_t last);
 
 /*
- * Returns the sum of weight * min(near, distance) over rows first .. last - 1.
- * If `update`, stores the minimum in near.
+ * Returns the sum of weight * min(near, distance) over rows first .. last - 1,
+ * the potential with another seed. If `update`, stores the minima in near.
  */
 double		fc_kmeans_potential(const fc_kmeans_work *w, const float *distance,
 								size_t first, size_t last, bool update);

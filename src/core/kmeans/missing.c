@@ -41,11 +41,12 @@ typedef struct missing_values
 								 * missing together with the column */
 	size_t	   *order;			/* count: indices of the columns, sorted so
 								 * that members of a group are adjacent */
-	uint32_t   *rows;			/* count x m: number of rows of the second
-								 * half per cluster */
-	uint32_t   *nulls;			/* count x m: number of NULLs of the column in
-								 * rows of the second half per cluster */
-	double	   *explained;		/* count: R^2, or 0 if it is not significant */
+	uint32_t   *rows;			/* count x m: for each column, number of rows
+								 * of the second half per cluster */
+	uint32_t   *nulls;			/* count x m: for each column, number of its
+								 * NULLs in the second half per cluster */
+	double	   *explained;		/* count: R^2 (missing.h), or 0 if it is not
+								 * significant */
 } missing_values;
 
 static missing_values
@@ -142,8 +143,9 @@ assign_clusters(missing_values *q, uint64_t seed, fc_arena *arena)
 /* ---- columns that are missing together ---- */
 
 /*
- * Returns phi^2 of the NULLs of two columns in n rows; nulls: number of NULLs
- * in the first column, in the second, and in both.
+ * Returns phi^2, the squared correlation between the NULLs of two columns in n
+ * rows, or 0 if a column is never or always NULL. nulls: number of NULLs in
+ * the first column, in the second, and in both.
  */
 static double
 squared_phi(const double nulls[3], double n)
@@ -157,7 +159,7 @@ squared_phi(const double nulls[3], double n)
 		: 0.0;
 }
 
-/* Returns phi^2 of the NULLs of two columns. */
+/* Returns phi^2 of the NULLs of columns a and b (squared_phi). */
 static double
 correlation(const missing_values *q, size_t a, size_t b)
 {

@@ -70,13 +70,16 @@
 #define FC_MISSING_LEVEL	1e-3
 
 /*
- * Minimum |phi| of columns that are missing together, 0 to 1. With a larger
- * one, the NULLs of a column are predicted from NULLs of related columns. A
- * guess.
+ * Minimum correlation |phi| between the NULLs of columns that are missing
+ * together, 0 to 1. With a larger one, the NULLs of a column are predicted
+ * from NULLs of related columns. A guess.
  */
 #define FC_MISSING_TOGETHER	0.5
 
-/* Minimum |phi| of columns whose NULLs count as one event, 0 to 1. A guess. */
+/*
+ * Minimum correlation |phi| between the NULLs of columns that count as one
+ * event, 0 to 1. A guess.
+ */
 #define FC_MISSING_SAME	0.9
 
 /* Minimum R^2 of a column whose NULLs count as slightly explained. A guess. */
@@ -108,8 +111,9 @@
 #define FC_MISSING_CLUSTERS	32
 
 /*
- * Maximum number of donors. With more donors, the nearest one is nearer; each
- * costs n d multiply-adds. A guess.
+ * Maximum number of donors, the rows from which missing values are copied.
+ * With more donors, the nearest one is closer to the row; each costs n d
+ * multiply-adds. A guess.
  */
 #define FC_MISSING_DONORS	1000
 

@@ -57,9 +57,9 @@ typedef struct embed_work
 	double	   *tile;			/* TILE x q rows of E */
 	double	   *values;			/* q eigenvalues of the Gram matrix */
 	double	   *vectors;		/* q x q eigenvectors of the Gram matrix */
-	double	   *deciding;		/* q values: the entry of largest magnitude so
-								 * far in each column of Y; the sign of the
-								 * column makes it positive */
+	double	   *deciding;		/* q values: entry of largest magnitude so far
+								 * in each column of Y; in the result, this
+								 * entry is positive */
 } embed_work;
 
 /*

@@ -56,7 +56,7 @@ typedef struct spectral_work
 	double	   *sum;			/* sum of phi over the rows, `max` values
 								 * allocated */
 	double	   *degree;			/* n values: degree of each row (map.h) */
-	double	   *row;			/* k coordinates of the current row */
+	double	   *row;			/* k features of the current row */
 	float	   *y;				/* n x k features, each row scaled to length 1 */
 	double	   *centroids;		/* k x max(k, d) centroids */
 	double	   *weights;		/* k cluster weights */
@@ -193,7 +193,7 @@ find_axes(spectral_work *w, fc_arena *arena)
 {
 	double		mean = 0.0;
 
-	/* cross (n x found) = phi / sqrt(deg) */
+	/* Now cross (n x found) = phi / sqrt(deg). */
 	memset(w->sum, 0, w->found * sizeof(double));
 	for (size_t i = 0; i < w->n; i++)
 		for (size_t c = 0; c < w->found; c++)
@@ -263,8 +263,8 @@ judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
 }
 
 /*
- * Computes features with the kernel of s. Returns true if their clusters are
- * clear (map.h); *s is then complete.
+ * Computes spectral features with the kernel of s. If their clusters are clear
+ * (map.h), sets unit, rank, t and cost of *s and returns true.
  */
 static bool
 try_width(spectral_work *w, fc_arena *arena, fc_spectral *s)

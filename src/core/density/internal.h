@@ -113,7 +113,9 @@ void		fc_label_set(fc_disjoint_sets *sets, uint32_t set, int32_t c, int32_t *lab
  */
 #define FC_GROWTH_SHARE	0.3
 
-/* Radii of a micro-cluster (density.h). */
+/*
+ * Radii of a micro-cluster: balls of K, K', K / tau and K" rows (density.h).
+ */
 enum thresholds
 {
 	CORE,						/* r_K */

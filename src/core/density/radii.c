@@ -46,8 +46,9 @@ squared_radius(const fc_micro_clusters *b, const fc_keyed *near, size_t count,
 {
 	double		before = 0.0;	/* number of rows in the micro-clusters before
 								 * entry i */
-	double		inside = 0.0;	/* number of rows in the ball up to the entry
-								 * before i, whose squared radius is `last` */
+	double		inside = 0.0;	/* number of rows in the ball of squared
+								 * radius `last`, which extends to the entry
+								 * before i */
 	double		last = 0.0;
 
 	for (size_t i = 0;; i++)

@@ -30,7 +30,8 @@ typedef struct peeling
 {
 	const fc_palm_options *options;
 	fc_arena   *arena;
-	const fc_factors *wanted;	/* factors of T with their constraints */
+	const fc_factors *wanted;	/* factors of T, the matrix to factor, with
+								 * their constraints */
 	fc_target	whole;			/* T, the matrix to factor */
 	double	   *residual;		/* copy of the residual as a dense matrix,
 								 * which has no more values than T */

@@ -35,8 +35,8 @@ typedef struct fc_sparse
 	size_t		columns;
 	size_t		nonzeros;
 	size_t		capacity;		/* number of entries allocated */
-	uint32_t   *row_start;		/* rows + 1 values: index in column and value
-								 * where each row starts */
+	uint32_t   *row_start;		/* rows + 1 values: index of each row's first
+								 * entry in `column` and `value` */
 	uint32_t   *column;			/* column of each entry, ascending within a
 								 * row */
 	double	   *value;

@@ -163,7 +163,8 @@ scaled_residual(double *x, const double *y, size_t count, double lambda,
 
 /*
  * Computes columns first .. first + count - 1 of -(lambda / c) * L' W (lambda
- * L S_q H - Y). Returns their tile, which has as many rows as S_q.
+ * L S_q H - Y), the change of S_q by the gradient step (palm.c). Returns their
+ * tile, which has as many rows as S_q.
  */
 static double *
 gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)

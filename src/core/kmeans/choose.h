@@ -62,8 +62,8 @@
  * on the leading k - 1 axes, which the centroids of separated clusters span.
  *
  * If the number is not clear and there are several dimensions, the evidence of
- * two halves is used, too. Its choice replaces the other one if it is clear,
- * or if there are rows for more numbers than were tried.
+ * two halves is used, too. The choice of the halves replaces the other one if
+ * it is clear, or if more numbers were tried on the halves.
  *
  * Cost: 2 FC_CHOOSE_PASSES n k d multiply-adds for each number k tried.
  */

@@ -167,7 +167,7 @@ typedef struct hidden_search
 	size_t		d;
 	size_t		k;
 	const double *centroids;	/* k x d */
-	int32_t    *label;			/* n */
+	int32_t    *label;			/* n: nearest centroid of each row */
 	float	   *centred;		/* n x d: rows of one cluster minus their mean */
 	double	   *values;			/* n: values along a line */
 } hidden_search;

@@ -89,7 +89,7 @@ typedef struct fc_kmeans_rows
 	float	   *norm;			/* n: ||x||^2 */
 	double		total;			/* sum of the weights */
 	double		spread;			/* sum of weight * ||x||^2 */
-	double		length;			/* max ||x|| */
+	double		length;			/* greatest ||x|| of all rows */
 	size_t		heaviest;		/* index of a row with the maximum weight */
 } fc_kmeans_rows;
 
@@ -198,8 +198,8 @@ struct fc_kmeans_work
 	fc_arena   *arena;
 
 	/* State of the search: */
-	fc_kmeans_options options;	/* options of the caller, with
-								 * FC_KMEANS_SEARCH resolved */
+	fc_kmeans_options options;	/* options of the caller; FC_KMEANS_SEARCH is
+								 * replaced by numbers */
 
 	/*
 	 * multiply-adds after which no round or start begins; 0: the first start

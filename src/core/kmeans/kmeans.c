@@ -508,9 +508,9 @@ try_start(fc_kmeans_work *w, int start, const double *initial,
 	else
 		fc_kmeans_seed(w);
 	fc_arena_release(w->arena, mark);
-	if (w->rows.order != NULL)	/* rows in the order of a tree: seeds cost
-								 * more than Lloyd steps, and are left out of
-								 * the cost that sets the budget */
+	if (w->rows.order != NULL)	/* rows are in the order of a k-d tree: seeds
+								 * cost more than Lloyd steps, and are left out
+								 * of the cost that sets the budget */
 		seeded = (double) w->compared * (double) w->rows.d +
 			STEP_OVERHEAD * (double) w->visited;
 	fc_kmeans_assign(w);

@@ -33,7 +33,8 @@ typedef struct fc_sphere
 typedef enum fc_kmeans_effort
 {
 	FC_BALANCED = 0,
-	FC_FAST,					/* a quarter of the budget, and no trials */
+	FC_FAST,					/* a quarter of the budget, and no trials
+								 * (split_merge.c) */
 
 	/*
 	 * a balanced search, then further starts with three times its

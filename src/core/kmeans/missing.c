@@ -31,7 +31,7 @@ typedef struct missing_values
 	uint64_t   *null;			/* count x words: bit i of a column is set if
 								 * the column is NULL in row i */
 	double	   *centroids;		/* m x d */
-	double	   *weights;		/* m */
+	double	   *weights;		/* m: weights of the clusters */
 	float	   *rounded;		/* m x d: centroids in float */
 	double	   *squares;		/* m: squared distances of one row to the
 								 * centroids, by all columns */

@@ -188,7 +188,9 @@ typedef struct fc_spectral
 /* Returns the approximate number of multiply-adds of fc_spectral_choose. */
 double		fc_spectral_operations(size_t n, size_t d, size_t k, size_t max);
 
-/* Returns the maximum rank with up to `max` landmarks. */
+/*
+ * Returns the maximum rank of fc_spectral_choose with up to `max` landmarks.
+ */
 size_t		fc_spectral_rank(size_t k, size_t max);
 
 /*

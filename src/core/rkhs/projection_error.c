@@ -70,7 +70,7 @@ fc_coordinates_dot(const float *x, const float *y, size_t rank)
 
 /* ---- all pairs ---- */
 
-/* Copies rows of Y, divided by the root of the scale of K. */
+/* Copies rows of Y, divided by the square root of rows->scale. */
 static void
 scaled_rows(const fc_embedding *result, size_t start, size_t rows, double root,
 			float *out)

@@ -13,8 +13,9 @@ typedef struct outside_tree
 {
 	fc_point_tiles points;
 	uint32_t   *micro_cluster;
-	fc_edge    *edge;			/* shortest edge that joins each micro-cluster,
-								 * the b of the edge, to the tree */
+	fc_edge    *edge;			/* shortest edge that joins each
+								 * micro-cluster, the b of the edge, to the
+								 * tree */
 	double	   *squared;		/* squared distances to the micro-cluster that
 								 * joined the tree last */
 } outside_tree;

@@ -100,9 +100,9 @@ typedef struct fc_palm_work
 	size_t		panel;
 	double		square;			/* ||W^(1/2) U||^2 */
 	double		margin;			/* factor on the Lipschitz constant, 1 or more */
-	double	   *step;			/* dense matrix D, the gradient step of palm.c;
-								 * used if the constraint keeps too many
-								 * entries for lists */
+	double	   *step;			/* dense matrix D, the gradient step of
+								 * palm.c; used if the constraint keeps too
+								 * many entries for lists */
 	double	   *stepped;		/* values of D at the nonzeros of S_q, in the
 								 * order of the transpose of S_q */
 	fc_largest	largest;

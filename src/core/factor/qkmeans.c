@@ -58,8 +58,8 @@ typedef struct qkmeans_work
 								 * offset */
 	double	   *weight;			/* k: weights of the clusters */
 	double	   *moved_mean;		/* k x d: means after empty clusters were
-								 * filled or large clusters were split; while a
-								 * split is tested, the means before it */
+								 * filled or large clusters were split; while
+								 * a split is tested, the means before it */
 	double	   *moved_weight;	/* k: weights of the clusters of moved_mean */
 	fc_scratch	scratch;
 	float	   *half_norms;

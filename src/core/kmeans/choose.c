@@ -75,8 +75,9 @@ typedef struct k_search
 {
 	fc_halves	halves;
 	fc_kmeans_options options;
-	fc_sphere	centered;		/* sphere of the projected rows; options.sphere
-								 * points to it once rows are projected */
+	fc_sphere	centered;		/* sphere of the projected rows;
+								 * options.sphere points to it once rows are
+								 * projected */
 	fc_arena   *arena;
 	double		lost;			/* mean squared length of the rows' components
 								 * outside the principal axes */

@@ -222,8 +222,8 @@ struct fc_kmeans_work
 	 */
 	size_t		breath;
 	fc_rng		rng;			/* random numbers of the current start */
-	uint64_t	compared;		/* number of comparisons so far of a row with a
-								 * centroid, or of two centroids */
+	uint64_t	compared;		/* number of comparisons so far: rows with
+								 * centroids, and centroids with each other */
 
 	/*
 	 * number of row visits so far, each of which costs STEP_OVERHEAD: 1 per
@@ -258,8 +258,8 @@ struct fc_kmeans_work
 	fc_keyed   *far;
 
 	/*
-	 * Values per centroid; the arrays have room for the centroids that a round
-	 * of breathing adds:
+	 * Values per centroid; the arrays have room for the centroids that a
+	 * round of breathing adds:
 	 */
 	size_t		k;
 	double	   *centroid;		/* k x d */

@@ -461,7 +461,7 @@ fc_kmeans_operations(size_t n, size_t d, size_t k,
 static double
 search_budget(const fc_kmeans_work *w, double start)
 {
-	/* multiply-adds of a row; a tree saves most of its comparisons */
+	/* multiply-adds for the scores of a row; a tree saves most of them */
 	double		scores = (w->rows.order == NULL ? (double) w->k * (double) w->rows.d
 						  : STEP_OVERHEAD);
 	double		min = (MIN_START_STEPS * (double) w->rows.n *
@@ -509,8 +509,8 @@ try_start(fc_kmeans_work *w, int start, const double *initial,
 		fc_kmeans_seed(w);
 	fc_arena_release(w->arena, mark);
 	if (w->rows.order != NULL)	/* rows are in the order of a k-d tree: seeds
-								 * cost more than Lloyd steps, and are left out
-								 * of the cost that sets the budget */
+								 * cost more than Lloyd steps, and are left
+								 * out of the cost that sets the budget */
 		seeded = (double) w->compared * (double) w->rows.d +
 			STEP_OVERHEAD * (double) w->visited;
 	fc_kmeans_assign(w);

@@ -108,8 +108,9 @@ typedef struct fc_kmeans_result
 								 * distance to the labelled centroid */
 	int			iterations;		/* Lloyd steps of the winning start before its
 								 * rounds of splits and merges or of breathing */
-	uint64_t	compared;		/* number of comparisons over all starts of a
-								 * row with a centroid, or of two centroids */
+	uint64_t	compared;		/* number of comparisons in all starts: rows
+								 * with centroids, and centroids with each
+								 * other */
 	int			winner;			/* number of the winning start: 0 is the given
 								 * initial centroids, i the i-th k-means++
 								 * start */

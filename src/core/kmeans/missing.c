@@ -393,8 +393,9 @@ typedef struct imputation
 								 * the row */
 
 	/*
-	 * count: true if the donor of all cells must agree with `wanted` in the
-	 * column: NULL if `wanted` is true, not NULL if it is false
+	 * count: true if a donor that provides all cells of the row must agree
+	 * with `wanted` in the column: NULL if `wanted` is true, not NULL if it
+	 * is false
 	 */
 	bool	   *exact;
 	fc_keyed   *order;			/* donors by ascending gap */

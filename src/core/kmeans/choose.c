@@ -58,8 +58,8 @@
 #define RIVAL_GAIN	0.5
 
 /*
- * Minimum fraction of the clusters that are separated at the greatest number
- * tried, for more clusters to be likely. A smaller one gives the verdict "at
+ * More clusters than the greatest number tried are likely if at least this
+ * fraction of its clusters is separated. A smaller one gives the verdict "at
  * the limit" more often (bench/number.py).
  */
 #define LIMIT_SHARE	0.8

@@ -388,7 +388,7 @@ typedef struct imputation
 	 */
 	double	   *nearest;
 	bool	   *null;			/* count x FC_MISSING_NEAR: true if the column
-								 * is NULL in the nearest donor */
+								 * is NULL in this one of the nearest donors */
 	bool	   *wanted;			/* count: true if the column is to be NULL in
 								 * the row */
 

@@ -27,7 +27,7 @@
 
 /*
  * Maximum number of rows for a comparison of all pairs, which takes as long as
- * the pass. A guess.
+ * the pass over K. A guess.
  */
 #define EXACT_ROWS	4096
 

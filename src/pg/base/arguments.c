@@ -142,8 +142,8 @@ relation_name(Oid relation)
 /* ---- rows that functions return ---- */
 
 /*
- * Maximum number of columns of a row that a function returns, the length of an
- * array.
+ * Maximum number of columns of a row that a function returns, and length of
+ * the array no_nulls.
  */
 #define MAX_ROW_COLUMNS	16
 

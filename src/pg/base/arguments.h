@@ -108,11 +108,14 @@ extern Oid	function_owner(Oid function);
 #define FIX_READING		1		/* settings that affect how the text of a
 								 * query is read */
 #define FIX_PATH		2		/* search_path */
-#define FIX_OUTPUT		4		/* settings that affect how dates and times,
-								 * numbers, bytes and arrays are written as
-								 * text, and read from it */
-#define FIX_CONDITION	8		/* settings under which a condition on rows is
-								 * read when a user gives it */
+#define FIX_OUTPUT		4		/* settings that affect the text form of
+								 * dates, times, numbers, bytes and arrays */
+/*
+ * settings for the text of a condition that the user gave in this session:
+ * names are searched in pg_catalog only, but the time zone and the order of
+ * date fields are the session's
+ */
+#define FIX_CONDITION	8
 #define FIX_SCAN		(FIX_READING | FIX_PATH)	/* settings for queries
 													 * that read rows */
 #define FIX_ALL			(FIX_READING | FIX_PATH | FIX_OUTPUT)
@@ -122,9 +125,8 @@ extern int	fix_settings(int kinds);
 extern void set_in_level(const char *name, const char *value);
 
 /*
- * Raises an error if the caller gave a sketch that is NULL. A function with an
- * optional sketch reads the table if the sketch is omitted, which a caller who
- * passes a sketch does not want.
+ * Raises an error if the caller gave a sketch that is NULL. Without the check,
+ * the function would read the table, as it does if the sketch is omitted.
  */
 extern void reject_null_sketch(FunctionCallInfo fcinfo, int argument);
 

@@ -203,10 +203,10 @@ open_siblings(void)
 
 /*
  * Limits OpenBLAS to one thread, in case it was loaded earlier without the
- * limit in the environment. If the process was forked after that, it has no
- * pool of threads any more. The next large product, or
- * openblas_set_num_threads itself, would then start a pool with the old number
- * of threads. Therefore OpenBLAS's own variables are set first.
+ * limit in the environment. A process that was forked after the loading has no
+ * pool of threads. Its next large product, or openblas_set_num_threads itself,
+ * would then start a pool with the old number of threads. Therefore OpenBLAS's
+ * own variables are set first.
  */
 static void
 use_one_thread(void)

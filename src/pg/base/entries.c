@@ -1,7 +1,7 @@
 /*
- * entries.c - entry points in C: each calls an SQL function in another schema,
- * whose name is the name of the entry point, with the prefix read_ or without
- * a prefix.
+ * entries.c - entry points: SQL functions that are written in C and pass their
+ * arguments to an SQL function in another schema. The called function has the
+ * name of the entry point, or this name with the prefix read_.
  *
  * A function that needs the rights of the extension's owner is SECURITY
  * DEFINER. It is in the schema fastclust_owner, where only the owner may call
@@ -158,9 +158,11 @@ reject_null_sketch(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * Takes any arguments. Calls fastclust_internal.read_<name of this function>
- * with these arguments and returns its result. Raises an error if the caller
- * gave a sketch that is NULL.
+ * Entry point of a public function with an optional sketch, such as drift.
+ * Takes any arguments. Raises an error if an argument of type sketch was given
+ * as NULL. Otherwise calls the function read_<name> of the schema
+ * fastclust_internal with the same arguments, where <name> is the name of the
+ * public function, and returns its result.
  */
 PG_FUNCTION_INFO_V1(fastclust_with_sketch);
 Datum

@@ -28,7 +28,10 @@
  */
 #define MAX_HINT_NAMES	80
 
-/* Names of other libraries, and the names of fastclust for the same. */
+/*
+ * Names of options and methods in other libraries, each followed by
+ * fastclust's name for the same thing.
+ */
 static const char *const other_names[][2] = {
 	{"eps", "scale"},
 	{"min_samples", "min_cluster_rows"},
@@ -37,7 +40,10 @@ static const char *const other_names[][2] = {
 	{"hdbscan", "density"}
 };
 
-/* Returns the one of `names` that another library calls `given`; NULL: none. */
+/*
+ * Returns fastclust's name for `given`, a name in another library. Returns
+ * NULL if no such name is known, or if it is not one of `names`.
+ */
 static const char *
 name_of_other_library(const char *given, int length, const char *const *names, int count)
 {

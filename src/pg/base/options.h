@@ -10,8 +10,8 @@
 typedef enum option_kind
 {
 	OPTION_INT,
-	OPTION_WHOLE,				/* a whole number stored as a double, which
-								 * may be NAN initially */
+	OPTION_WHOLE,				/* a whole number, stored as a double in which
+								 * NAN can mean that the option was not given */
 	OPTION_FLOAT,
 	OPTION_SEED,
 	OPTION_BOOL,
@@ -88,21 +88,21 @@ extern char *name_hint(const char *given, int length, const char *const *names,
 					   int count, const char *what);
 
 /*
- * Returns an SQL literal with options of train, for a hint. The options set
- * one option of the encoder to the JSON text `value`, for one column.
+ * Returns an example of the options of train as a quoted SQL literal, for a
+ * hint: '{"encoder": {<option>: {<column>: <value>}}}'. `value` is JSON text.
  */
 extern char *column_option(const char *option, const char *column, const char *value);
 
 /*
- * Returns an SQL literal with the option "where", for a hint: `condition`, in
- * addition to the condition `given` unless that is NULL.
+ * Returns the option "where" as a quoted SQL literal, for a hint. Its value is
+ * `condition` or, if `given` is not NULL, both conditions joined by AND.
  */
 extern char *where_option(const char *given, const char *condition);
 
 /*
- * Appends a remark to a literal with options of train, for hints that both
- * train and encoder_agg raise: encoder_agg takes only the object inside of
- * "encoder".
+ * Appends a remark to a literal of column_option, for hints that both train
+ * and encoder_agg raise. The remark is that encoder_agg takes only the value
+ * of "encoder".
  */
 extern char *options_for_both(const char *literal);
 
@@ -132,8 +132,9 @@ extern void put_option_help(FunctionCallInfo fcinfo, const option *known,
 extern fc_metric metric_of_options(const char *name);
 
 /*
- * Does the same for clusterings, whose metrics must have means, and lists only
- * these metrics.
+ * Returns the metric with this name, for a clustering; NULL means Euclidean.
+ * Raises an error if the name is unknown, or if clusters have no means in the
+ * metric. The error lists only metrics with means.
  */
 extern fc_metric metric_with_means(const char *name);
 

@@ -9,8 +9,10 @@
  * The board is in shared memory: a named segment if the server has them (17
  * and later), else memory that the module requested when it was in
  * shared_preload_libraries. If neither is available, there is no board, and
- * each process counts only its own rows. A slot belongs to a process from the
- * first post of the process until the (sub)transaction of this post ends, or
+ * each process counts only its own rows.
+ *
+ * A process takes a slot of the board when it first writes its training to the
+ * board. It keeps the slot until the (sub)transaction of that write ends, or
  * until the process ends. A slot is read and written under its spinlock, which
  * is held only while the slot is copied. Rows are counted without a lock: the
  * leader and its workers add their rows, about a thousand at a time.
@@ -500,9 +502,10 @@ fastclust_show_step(PG_FUNCTION_ARGS)
 /* ---- how long work will take ---- */
 
 /*
- * Records that the step, or a call that is not part of a step, is expected to
- * end after `seconds` seconds. Raises a NOTICE unless the call or the step is
- * quiet.
+ * Records that the current step is expected to end after `seconds` seconds,
+ * and raises a NOTICE unless the call or the step is quiet. Work outside of a
+ * step is treated as a step without a name. Does nothing if the step is
+ * already expected to end later.
  */
 static void
 expect_end(const char *subject, double seconds, const char *text, bool quiet)

@@ -25,12 +25,14 @@ extern void end_step(void);
 
 /*
  * Announces work of about `operations` multiply-adds. Raises an error if the
- * estimated time exceeds fastclust.time_budget, else a NOTICE if it exceeds a
- * few seconds; training_progress then shows the estimated end. The message
- * begins with `subject`, which includes the verb: "kmeans_agg of 10 rows
- * takes". `hint` names options that reduce the work, or a better method. If
- * `hint` is NULL, the time is not limited. `quiet` suppresses the NOTICE, as
- * does a quiet step.
+ * estimated time exceeds fastclust.time_budget. Otherwise raises a NOTICE if
+ * the estimated time exceeds a few seconds; training_progress then shows the
+ * estimated end. There is no NOTICE if `quiet` is true, or if the current step
+ * was announced without a name.
+ *
+ * The message begins with `subject`, which includes the verb: "kmeans_agg of
+ * 10 rows takes". `hint` names options that reduce the work, or a better
+ * method. If `hint` is NULL, the time is not limited.
  */
 extern void announce_work(const char *subject, double operations, bool quiet,
 						  const char *hint);

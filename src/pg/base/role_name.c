@@ -3,9 +3,10 @@
  *
  * A dump has no OIDs, and a stored name is out of date after ALTER ROLE
  * RENAME. A role_name has the OID and the name of a role. Its output function
- * returns the present name of the role. Its input function looks up the OID,
- * and keeps a name that no role has. The OID of a dropped role is never
- * another role's, not even after pg_upgrade, which keeps the OIDs of roles.
+ * returns the present name of the role. Its input function looks up the OID; a
+ * name that no role has is kept without an OID. The OID of a dropped role is
+ * not given to another role before the OID counter wraps around. pg_upgrade
+ * keeps the OIDs of roles.
  */
 #include "postgres.h"
 

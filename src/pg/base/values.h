@@ -15,8 +15,9 @@ typedef struct value_type
 {
 	const char *name;
 	fc_status	(*check) (const void *bytes, size_t size);
-	const char *of_model;		/* function that returns the value of this
-								 * type of a model; NULL: there is none */
+	const char *of_model;		/* name of the SQL function that returns a
+								 * model's value of this type, for a hint;
+								 * NULL if there is none */
 } value_type;
 
 /*

@@ -1,9 +1,8 @@
 /*
- * vector_type.h - SQL types that are accepted as vectors.
- *
- * Functions of a vector are declared for "any". The type is looked up once for
- * each call site: an array of numbers, row_vector, a type of pgvector, a
- * domain over one of these, or a literal or text that is read as an array.
+ * vector_type.h - SQL types that are accepted as vectors. Functions declare a
+ * vector argument as "any". Its type is looked up once for each call site: an
+ * array of numbers, row_vector, a type of pgvector, a domain over one of
+ * these, or a literal or text that is read as an array.
  */
 #ifndef FASTCLUST_VECTOR_TYPE_H
 #define FASTCLUST_VECTOR_TYPE_H

@@ -37,7 +37,10 @@ typedef struct vector_reader
 	vector_form form;
 } vector_reader;
 
-/* Fields of a one-dimensional array behind its length word, packed or not. */
+/*
+ * Fields that follow the length word of a one-dimensional array. The length
+ * word has 4 bytes, or 1 byte in a packed value.
+ */
 typedef struct array_front
 {
 	int32		ndim;
@@ -103,7 +106,10 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 /* Size of a cache line of the processor. */
 #define LINE_BYTES	64
 
-/* Approximate size in bytes of a row before its elements. */
+/*
+ * Approximate distance in bytes from the beginning of a table's row to the
+ * elements of its vector.
+ */
 #define FRONT_BYTES	48
 
 /*
@@ -129,10 +135,10 @@ typedef struct row_places
 } row_places;
 
 /*
- * Prefetches the row that the scan reaches ROWS_AHEAD rows later, or all rows
- * up to that one if a new page begins. A scan reads the rows of a page from
- * its end to its beginning, an order that hardware prefetchers do not
- * recognise.
+ * Prefetches the row that the scan reaches ROWS_AHEAD rows after the row at x.
+ * If x is the first row of a page, also prefetches the rows between these two
+ * rows. A scan reads the rows of a page from its end to its beginning, an
+ * order that hardware prefetchers do not recognise.
  */
 static inline void
 prefetch_rows(row_places *places, const char *x)
@@ -170,9 +176,12 @@ extern const double *vector_doubles(const vector *v, double *buffer);
 extern void check_finite(const vector *v);
 extern void check_single_precision(const vector *v);
 extern Datum make_float8_array(const double *values, int count);
-extern Datum empty_float8_array(int count, double **values);	/* sets *values to the
-																 * elements, which the
-																 * caller fills */
+
+/*
+ * Returns an array of `count` elements. Sets *values to the elements, which
+ * the caller must fill.
+ */
+extern Datum empty_float8_array(int count, double **values);
 extern Datum empty_float4_array(int count, float **values);
 extern Datum make_float4_array(const float *values, int count);
 extern Datum make_int4_array(const int32 *values, int count);

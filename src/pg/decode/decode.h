@@ -13,10 +13,12 @@ typedef struct decode_call
 	int32		k;
 	fc_decoder	decoder;
 	fc_decode_options options;
-	text_or_rows init;			/* option init: name of a kind of start, or
-								 * centroids to start from (rows x dim) */
-	double		sigma;			/* option sigma: a sigma of the spec; 0 lets
-								 * the decoder choose */
+	text_or_rows init;			/* option init: name of a method that chooses
+								 * the initial centroids, or the initial
+								 * centroids themselves (rows x dim) */
+	double		sigma;			/* option sigma: sigma of the spec's
+								 * frequencies to decode; 0 lets the decoder
+								 * choose */
 	bool		verbose;
 	bool		quiet;			/* true if notices about limits are suppressed */
 	bool		covariances;	/* true if the caller needs covariances: the
@@ -30,9 +32,10 @@ typedef struct decode_call
 
 /*
  * Decodes a packed sketch with decoder auto. Writes k x d centroids in the
- * coordinates of the rows, and sets the weights and spreads in call->result.
- * `init` has centroids to start from, or is empty. `sample` is the spec of the
- * sketch with its sample rows, or NULL.
+ * coordinates of the rows. Also sets k weights and k spreads, the standard
+ * deviations of the clusters, in call->result. `init` has the initial
+ * centroids, or is empty. `sample` is the spec of the sketch with its sample
+ * rows, or NULL.
  */
 extern void decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options,
 							text_or_rows init, const fc_spec *sample, double *centroids);

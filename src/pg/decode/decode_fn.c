@@ -305,8 +305,8 @@ fits_widths(const decode_call *call)
 
 /*
  * Returns the ratio of the largest to the smallest standard deviation of the
- * rows in the coordinates of the spec, without columns of one value; 1 if no
- * column varies.
+ * rows in the coordinates of the spec. Ignores columns with a single value;
+ * returns 1 if no column varies.
  */
 static double
 ratio_of_deviations(const fc_problem *problem)
@@ -381,7 +381,8 @@ read_centroid(const decode_call *call, int32 j, double *x)
 	if (fc_spec_metric(call->spec) == FC_COSINE)
 
 		/*
-		 * means are inside the unit sphere; a mean without direction stays 0
+		 * The mean of unit vectors is shorter than 1 and must be scaled to
+		 * length 1. A zero mean has no direction and stays 0.
 		 */
 		(void) fc_unit_row(x, call->spec->dim, x);
 }

@@ -16,8 +16,8 @@
 #include "pg/operator/operator_cache.h"
 
 /*
- * cached_view finds values by their digest, so a drift_spec must have it at
- * the same offset as an operator.
+ * cached_view finds a value by its field `digest`. A drift_spec must have this
+ * field at the same offset as an operator.
  */
 StaticAssertDecl(offsetof(fc_drift_spec, digest) ==
 				 offsetof(fc_operator_header, digest),
@@ -43,7 +43,8 @@ fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 	vector		v;
 
 	if (AggCheckCallContext(fcinfo, NULL) == 0)
-		aggregate_context(fcinfo);	/* raises the error */
+		aggregate_context(fcinfo);	/* raises the error for a call outside of
+									 * an aggregate */
 	if (unlikely(PG_ARGISNULL(2)))
 		require_argument(fcinfo, 2, "spec");
 	if (PG_ARGISNULL(1))

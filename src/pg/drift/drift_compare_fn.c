@@ -271,9 +271,11 @@ rounded(double value)
 
 /*
  * Takes (drift_spec, training counts, counts, training sketch, sketch,
- * threshold, max_count, drifted, encoder). Returns up to max_count rows (dimension from
- * 1, other dimension of a pair, p_value, shift, spread, share of NULLs before,
- * share of NULLs after).
+ * threshold, max_count, drifted, encoder). Returns up to max_count rows
+ * (dimension from 1, other dimension of a pair, p_value, shift, spread, share
+ * of NULLs before, share of NULLs after). If `drifted` is true but no change
+ * is significant, returns the columns with the smallest p-values
+ * (fc_drift_moved).
  */
 PG_FUNCTION_INFO_V1(fastclust_moved_columns);
 Datum
@@ -327,8 +329,8 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 	"The query must be one SELECT of a time and a sketch, such as 'SELECT day, s FROM daily'."
 
 /*
- * Error callback that adds a hint, since PostgreSQL's errors about the shape
- * of a query have none.
+ * Error callback that adds QUERY_HINT. PostgreSQL's own errors about a query
+ * with wrong columns have no hint.
  */
 static void
 hint_query(void *unused)

@@ -68,8 +68,8 @@ fastclust_counts_nulls(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (counts). Returns the number of units, or NULL if the rows were not
- * counted in units.
+ * Takes (counts). Returns the number of units, such as customers, to which the
+ * counted rows belong. Returns NULL if the rows were not counted in units.
  */
 PG_FUNCTION_INFO_V1(fastclust_unit_count);
 Datum
@@ -83,9 +83,9 @@ fastclust_unit_count(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes (unit, key). Returns the part in which a row is counted
- * (drift/units.h), from 0. The part depends on a hash of the unit or, if the
- * unit is NULL, of the key.
+ * Takes (unit, key). Returns the number, from 0, of the part in which a row is
+ * counted (drift/units.h). The part depends on a hash of the row's unit or, if
+ * the unit is NULL, of the row's key.
  */
 PG_FUNCTION_INFO_V1(fastclust_unit_part);
 Datum

@@ -83,15 +83,18 @@ extern fc_drift_counts *drift_counts_combined(fc_drift_counts *target,
 											  int sign);
 
 /*
- * Returns an array with an element for each dimension of an encoder: the value
- * that stands in for a NULL, and where this value and NULLs are counted.
+ * Returns an array with an element for each dimension of an encoder. An
+ * element has the value that replaces a NULL of the dimension, the cell in
+ * which this value is counted, and the dimension in which the NULLs of the
+ * column are counted.
  */
 extern fc_drift_fill *fill_of_encoder(const fc_encoder_header *encoder,
 									  const fc_drift_spec *spec);
 
 /*
- * Returns the packed counts of all rows, with the variances between parts
- * (drift/units.h). The part of a row depends on a hash of its unit.
+ * Returns the packed counts of all rows, the sums over the parts into which a
+ * hash of their units divides the rows. The counts include the variances
+ * between parts, which estimate the variance between units (drift/units.h).
  */
 extern fc_drift_counts *counts_with_units(const fc_drift_parts *parts);
 

@@ -9,17 +9,21 @@
 
 /*
  * Returns the type whose equality decides which values of a column are one
- * category. Its field `type` is InvalidOid if texts are compared instead: if
- * equal values always have the same text, or if the type has no extended hash
- * function or no equality that group_type_of allows. For a varchar column the
- * result is text, because varchar has the equality of text.
+ * category. For a varchar column the result is text, because varchar has the
+ * equality of text.
+ *
+ * The field `type` of the result is InvalidOid if categories are compared by
+ * their texts. This is the case if equal values always have the same text, or
+ * if the type has no extended hash function, or no equality that group_type_of
+ * allows.
  */
 extern group_type category_type(Oid type, Oid collation);
 
 /*
- * Returns the type whose equality compares the categories of a feature, as the
- * encoder stores it. Its field `type` is InvalidOid if texts are compared, or
- * if the stored type does not exist in this database.
+ * Returns the type that the encoder stores for a feature, whose equality
+ * compares the categories. The field `type` of the result is InvalidOid if
+ * categories are compared by their texts, or if the stored type does not exist
+ * in this database.
  */
 extern group_type type_of_feature(const fc_encoder *view, const fc_encoder_feature *feature);
 
@@ -31,9 +35,9 @@ typedef struct category_key
 	FmgrInfo	hash;			/* extended hash function of the type */
 	Oid			collation;
 	const char *type;			/* name of the type that the encoder stores;
-								 * NULL: texts are compared, and values have
-								 * no keys */
-	const char *name_of_collation;	/* NULL: the type has no collation */
+								 * NULL if values are compared by their texts
+								 * and have no keys */
+	const char *name_of_collation;	/* NULL if the type has no collation */
 } category_key;
 
 /*

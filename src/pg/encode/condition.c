@@ -20,8 +20,9 @@
 #include "pg/encode/encode.h"
 
 /*
- * Ranges lower < x <= upper of coordinates of one feature, or an arc lower <= x
- * < upper of a cyclic feature, which may go beyond the end of its period.
+ * Ranges of coordinates of one feature, from which a condition is made. A
+ * range is lower < x <= upper. For a cyclic feature, it is an arc lower <= x <
+ * upper, whose upper end may be beyond the end of the period.
  */
 typedef struct ranges
 {
@@ -33,7 +34,8 @@ typedef struct ranges
 								 * feature, from 0 */
 	const double *lower;
 	const double *upper;
-	Datum	   *lower_shown;	/* lower bounds of dates and times as text */
+	Datum	   *lower_shown;	/* lower bounds as text; used for dates and
+								 * timestamps */
 	Datum	   *upper_shown;
 	bool		null;			/* true if all ranges hold for a NULL */
 	group_type	type;			/* type whose equality finds categories */
@@ -122,9 +124,9 @@ name_of_type(Oid type)
 }
 
 /*
- * Returns the name of the type's collation with its schema. The name that the
- * encoder stores is not used, because any role can make an encoder, with a
- * name that is not quoted.
+ * Returns the name of the type's collation with its schema, quoted if
+ * necessary. The name that the encoder stores is not used: any role can make
+ * an encoder, and could store SQL code as the name.
  */
 static char *
 name_of_collation(const group_type *type)
@@ -349,8 +351,9 @@ bound(const ranges *r, Size i, bool upper)
 
 	if (r->feature->kind == FC_FEATURE_DATE)
 		return psprintf("'%s'", TextDatumGetCString(shown[i]));
-	if (r->feature->kind == FC_FEATURE_TIMESTAMP)	/* a column without time
-													 * zone ignores +00 */
+	if (r->feature->kind == FC_FEATURE_TIMESTAMP)	/* the offset +00 is
+													 * ignored if the column
+													 * has no time zone */
 		return psprintf("'%s+00'", TextDatumGetCString(shown[i]));
 	return DatumGetCString(DirectFunctionCall1(float8out,
 											   Float8GetDatum(upper

@@ -113,9 +113,10 @@ make_cyclic(const value_reader *reader, fc_cycle cycle, pg_tz *zone, fc_feature_
 }
 
 /*
- * Length of the mean of two coordinates, 0 to 1, below which the values count
- * as spread all around the circle. The mean of 100 random directions is
- * shorter with a probability of 63 %. A guess.
+ * Minimum length, from 0 to 1, of the mean of the two coordinates of a cyclic
+ * column. The direction of a shorter mean is not shown as the mean of the
+ * column. The mean of 100 random directions is shorter with a probability of
+ * 63 %. A guess.
  */
 #define MIN_MEAN_LENGTH	0.1
 
@@ -127,9 +128,10 @@ cyclic_mean(const fc_encoder_feature *feature, const double mean[2])
 }
 
 /*
- * Takes (encoder, dimension from 1, means). Returns the value in the direction
- * of the means of a cyclic column, or NaN if the values are spread all around.
- * Returns NULL if the dimension belongs to a column that is not cyclic.
+ * Takes (encoder, dimension from 1, means). Returns the value of a cyclic
+ * column that has the direction of the means of its two coordinates, or NaN if
+ * these means are too small to have a direction. Returns NULL if the dimension
+ * belongs to a column that is not cyclic.
  */
 PG_FUNCTION_INFO_V1(fastclust_cyclic_mean);
 Datum

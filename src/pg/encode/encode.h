@@ -100,7 +100,8 @@ typedef struct value_reader
 	fc_feature_kind kind;		/* kind of the column; FC_FEATURE_ANY for
 								 * jsonb */
 	Oid			type;
-	const char *label;			/* column "name", for error messages */
+	const char *label;			/* text for messages, of the form: column
+								 * "name" */
 	MemoryContext context;
 	FmgrInfo	cast;			/* cast function of sources SOURCE_.._BY_CAST,
 								 * or output function of the type */
@@ -254,9 +255,9 @@ extern char *text_of_time(double seconds, bool with_seconds);
 extern char *text_of_cyclic_value(const cyclic_kind *kind, double x, bool exact, bool literal);
 
 /*
- * Returns the value of a cyclic column whose two coordinates have the
- * direction of `mean`. Returns NaN if `mean` is so short that the values are
- * spread all around the circle.
+ * Returns the value of a cyclic column that has the direction of `mean`, the
+ * mean of the column's two coordinates. Returns NaN if `mean` is too short to
+ * have a meaningful direction (MIN_MEAN_LENGTH).
  */
 extern double cyclic_mean(const fc_encoder_feature *feature, const double mean[2]);
 
@@ -265,9 +266,11 @@ extern double cyclic_mean(const fc_encoder_feature *feature, const double mean[2
 /* Finder of the category that equals a text (category.c). */
 typedef struct category_finder
 {
-	bool		made;			/* true once `finder` is set, at the first
-								 * text that is not the text of a category */
-	struct group_finder *finder;	/* NULL: texts are compared */
+	bool		made;			/* true after make_finder, which is called for
+								 * the first text that differs from the texts
+								 * of all categories */
+	struct group_finder *finder;	/* NULL if categories are compared by
+									 * their texts */
 } category_finder;
 
 /* An encoder with the data that encoding rows requires. */
@@ -283,8 +286,8 @@ typedef struct prepared_encoder
 	 */
 	json_path  *paths;
 	fc_feature_cell *cells;		/* cells of the current row, one per feature */
-	category_finder *finders;	/* one per feature; NULL: all categories are
-								 * found by their texts */
+	category_finder *finders;	/* one per feature; NULL if the categories of
+								 * all features are found by their texts */
 
 	pg_tz	  **zones;			/* time zone of each feature, or NULL */
 
@@ -294,9 +297,8 @@ typedef struct prepared_encoder
 	 */
 	int		   *plain;
 	bool		imputes;		/* true if NULLs of all features are imputed */
-	const double *fill;			/* coordinates of NULLs that the encoder
-								 * stores (dim values); keep_missing does not
-								 * change them */
+	const double *fill;			/* stored coordinates that replace a NULL (dim
+								 * values); keep_missing does not change them */
 	value_reader *listed;		/* readers of rows given as argument lists;
 								 * NULL before the first such row */
 } prepared_encoder;

@@ -4,10 +4,11 @@
  *
  * Each call site keeps the last encoder in prepared form, and the readers of
  * the rows' columns. The encoder is recognised by its digest or, if it is
- * TOASTed, by its TOAST pointer. PL/pgSQL keeps call sites until the
- * transaction ends, so that the user can change between two calls. The columns
- * are then looked up again, because casts of columns may run code of another
- * role.
+ * TOASTed, by its TOAST pointer.
+ *
+ * PL/pgSQL keeps call sites until the transaction ends, so the user may change
+ * between two calls. After a change of the user, the columns are looked up
+ * again, because casts of columns may run code of another role.
  */
 #include "postgres.h"
 

@@ -34,9 +34,9 @@ typedef struct encoder_state
 	memory_account memory;
 	int64		rows;			/* number of rows, including skipped ones */
 	int64		skipped;
-	uint64		generation;		/* generation of the call state whose columns
-								 * and options were last compared with the
-								 * features */
+	uint64		generation;		/* generation of the call state at the last
+								 * check that its columns and options fit
+								 * `learners` */
 	Size		features;
 	fc_learner *learners;
 	fc_feature_name *names;
@@ -63,8 +63,9 @@ typedef struct learning_call_state
 	encoder_options requested;
 	json_path  *paths;			/* paths of the features */
 	record_reader record;
-	category_key *keys;			/* keys of each feature's values, in the
-								 * context of the record */
+	category_key *keys;			/* one per feature: computes keys of values
+								 * that are counted by their equality;
+								 * allocated in record.context */
 	fc_feature_cell *cells;		/* cells of the current row, one per feature */
 	fc_feature_kind *kinds;		/* kind of the current row's value for each
 								 * feature with a JSON path */
@@ -267,7 +268,8 @@ find_record(learning_call_state *call, HeapTupleHeader row)
 		return;
 	find_columns(record, row, call->names, NULL, (Size) call->count, false);
 	shape = record->shape;
-	record->shape = 0;			/* stays 0 if a column raises an error */
+	record->shape = 0;			/* stays 0 after an error, so that the next
+								 * row looks up the columns again */
 	memset(call->keys, 0, call->requested.features * sizeof(category_key));
 	for (Size i = 0; i < call->requested.features; i++)
 	{

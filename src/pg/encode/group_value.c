@@ -252,8 +252,8 @@ typedef enum given_form
 	GIVEN_TEXT,					/* a value whose text is the text of its group */
 	GIVEN_LABEL,				/* a text that must be a group or a label of
 								 * the column's enum */
-	GIVEN_INPUT,				/* a value whose text the input function of
-								 * the column's type reads */
+	GIVEN_INPUT,				/* a value whose text is read by the input
+								 * function of the column's type */
 	GIVEN_VALUE,				/* a value of the column's type */
 	GIVEN_COMPARABLE,			/* a value that is compared by = */
 	GIVEN_CAST					/* a value that is cast to the column's type */
@@ -284,11 +284,13 @@ struct group_finder
 	Oid			declared;		/* type of the given values */
 	Oid			given;			/* base type of the given values */
 	const char *column;
-	bool		of_categories;	/* true if categories are found, not groups */
+	bool		of_categories;	/* true if the finder is for categories, false
+								 * if it is for groups */
 	bool		settings;		/* true if settings affect the texts of the
 								 * column's type */
 	given_form	form;
-	bool		compares;		/* true if values are compared with groups */
+	bool		compares;		/* true if values are compared, false if only
+								 * their texts are */
 	value_reader as_given;		/* reads the text of a given value */
 	value_reader as_group;		/* reads the text of a value of the column's
 								 * type */
@@ -308,7 +310,8 @@ struct group_finder
 								 * comparison */
 	FmgrInfo	group_hash;
 	bool		hashed;
-	FmgrInfo	same;			/* equality of the given type */
+	FmgrInfo	same;			/* equality of the given type, for lookups in
+								 * `known` */
 
 	int			count;			/* number of groups */
 	text	  **groups;
@@ -320,7 +323,7 @@ struct group_finder
 	uint32	   *hashes;
 
 	MemoryContext known_context;
-	struct known_hash *known;	/* groups of values that were given before */
+	struct known_hash *known;	/* cache of given values and their groups */
 	int16		length;			/* typlen of the given type */
 	bool		by_value;
 };

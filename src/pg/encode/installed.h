@@ -12,10 +12,11 @@
 #include "postgres_ext.h"
 
 /*
- * Returns the base type that a value of the type consists of: the type itself,
- * or the innermost one of arrays, ranges and multiranges. Returns InvalidOid
- * if the innermost type is a composite type, an enum or a domain, or if it or
- * one of the ranges is not installed.
+ * Returns the base type that a value of the type consists of: the type itself
+ * or, for an array, range or multirange, the type of its innermost elements.
+ * Returns InvalidOid if the base type is a composite type, an enum or a
+ * domain. Also returns InvalidOid if the base type, or a range type around it,
+ * is not installed.
  */
 extern Oid	installed_base(Oid type);
 

@@ -315,7 +315,10 @@ finish_row(const prepared_encoder *encoder, bool scaled, double *x)
 
 /* ---- records ---- */
 
-/* type: SQL type of the column if its value may be unknown, else NULL */
+/*
+ * Raises an error for a column that the row does not have. If `type` is not
+ * NULL, the hint proposes to add the column as a NULL of this SQL type.
+ */
 static void
 reject_missing(TupleDesc desc, const char *name, const char *type)
 {
@@ -381,7 +384,8 @@ find_columns(record_reader *record, HeapTupleHeader row,
 {
 	MemoryContext old;
 
-	record->shape = 0;			/* stays 0 if an error is raised */
+	record->shape = 0;			/* stays 0 after an error, so that the next
+								 * row looks up the columns again */
 	MemoryContextReset(record->context);
 	old = MemoryContextSwitchTo(record->context);
 	record->desc = lookup_rowtype_tupdesc_copy(HeapTupleHeaderGetTypeId(row),

@@ -128,7 +128,8 @@ find_source(Oid type, value_reader *reader)
 }
 
 /*
- * Types whose values hardly ever repeat, so that no cast to text is proposed.
+ * Types for which no hint proposes a cast to text, because their values hardly
+ * ever repeat and so form no categories.
  */
 static const Oid without_categories[] = {
 	BYTEAOID,

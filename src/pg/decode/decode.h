@@ -16,9 +16,9 @@ typedef struct decode_call
 	text_or_rows init;			/* option init: name of a method that chooses
 								 * the initial centroids, or the initial
 								 * centroids themselves (rows x dim) */
-	double		sigma;			/* option sigma: sigma of the spec's
-								 * frequencies to decode; 0 lets the decoder
-								 * choose */
+	double		sigma;			/* option sigma: one of the sigmas of the
+								 * spec, whose frequencies are decoded; 0 lets
+								 * the decoder choose */
 	bool		verbose;
 	bool		quiet;			/* true if notices about limits are suppressed */
 	bool		covariances;	/* true if the caller needs covariances: the

@@ -108,12 +108,13 @@ cyclic_feature(const fc_encoder *encoder, Size dimension)
 }
 
 /*
- * Reads the kinds and columns of the axes from arguments 3 and 4.
+ * Reads the kinds and columns of the axes from arguments 3 and 4. Returns the
+ * axes, with indicators of NULL first. An indicator is a flag that follows the
+ * other axes of its column, which are not flags.
  *
- * Indicators of NULL are put first. An indicator is a flag whose column also
- * has an axis that is not a flag. A condition on the indicator may divide the
- * sample in the same way as a range around the value that stands in for NULLs;
- * the rule then gets the condition on the indicator.
+ * A condition on an indicator may divide the sample in the same way as a range
+ * around the value that replaces NULLs. The rule then has the condition on the
+ * indicator, because its axis comes first.
  */
 static fc_axis *
 read_axes(FunctionCallInfo fcinfo, const fc_encoder *encoder, Size d)
@@ -151,9 +152,9 @@ read_axes(FunctionCallInfo fcinfo, const fc_encoder *encoder, Size d)
 #define ANGLE_DIGITS	6
 
 /*
- * Replaces the coordinates of a cyclic column. The n cosines at x become the
- * values of the column, cut by fc_cut_circle; the n sines behind them become
- * 0.
+ * Replaces the two coordinates of a cyclic column in n rows by one. The n
+ * cosines at x become the values of the column, which fc_cut_circle negates
+ * and cuts open to a line. The n sines after them become 0.
  */
 static void
 cut_circle(double *x, const fc_labelled *rows, fc_axis *axis, fc_arena *arena)
@@ -209,8 +210,8 @@ return_rule(FunctionCallInfo fcinfo, const fc_axis *axes, int32 label,
 		lower[i] = ranges[i].lower.shown;
 		upper[i] = ranges[i].upper.shown;
 
-		if (axis->period > 0)	/* convert the range of negated values to an
-								 * arc */
+		if (axis->period > 0)	/* the range is of negated values; convert it
+								 * to an arc */
 		{
 			lower[i] = Max(axis->cut, -ranges[i].upper.shown);
 			upper[i] = Min(axis->cut + axis->period, -ranges[i].lower.shown);

@@ -225,9 +225,9 @@ fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 	cluster = (Size) label;
 
 	/*
-	 * Density models rank a row by the radius of its region if the radius
-	 * exceeds the distance of the row, so that rows in the densest regions
-	 * are typical.
+	 * A density model counts the radius of a row's region as the minimum
+	 * distance of the row. Rows in the densest regions, which have small
+	 * radii, are then the nearest ones.
 	 */
 	if (op->regions.clusters > 0)
 		item.distance = Max(item.distance,

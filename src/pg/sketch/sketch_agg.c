@@ -97,7 +97,8 @@ typedef struct sketch_call_state
 	 */
 	double	   *unit;
 	Size		unit_doubles;
-	row_places	places;			/* addresses of plain rows, for prefetching */
+	row_places	places;			/* places of the rows that are read without a
+								 * copy, for prefetching */
 } sketch_call_state;
 
 static sketch_call_state *
@@ -372,7 +373,8 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 	fc_sketch  *state;
 
 	if (context == 0)
-		aggregate_context(fcinfo);	/* raises the error */
+		aggregate_context(fcinfo);	/* raises the error for a call outside of
+									 * an aggregate */
 	if (unlikely(PG_ARGISNULL(2)))
 		require_argument(fcinfo, 2, "spec");
 	if (PG_ARGISNULL(1))

@@ -49,15 +49,16 @@ extern fc_spec *spec_without_sample(const fc_spec *spec);
 
 /*
  * Computes target += sign * source, where source is packed. Returns the
- * target, or a weighted copy of it. Raises an error if the specs differ.
+ * target, or a copy of it in the layout for weighted rows if the source has
+ * weights. Raises an error if the specs differ.
  */
 extern fc_sketch *sketch_combined(fc_sketch *target, const fc_sketch *source, int sign);
 
 /*
- * Computes target += weight * source, where weight is in units of 2^-40 and
+ * Computes target += weight * source. The weight is in units of 2^-40, and
  * source is packed. Raises an error if the rows of source have weights. A NULL
- * target stands for an empty sketch. Returns the target or a weighted copy of
- * it.
+ * target stands for an empty sketch. Returns the target, or a copy of it in
+ * the layout for weighted rows.
  */
 extern fc_sketch *sketch_combined_weighted(fc_sketch *target, const fc_sketch *source,
 										   int64 weight);

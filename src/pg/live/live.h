@@ -55,8 +55,8 @@ typedef struct live_sketch
 	bool		filtered;
 
 	/*
-	 * true if an expression calls a function that belongs neither to the
-	 * server nor to this extension
+	 * true for an expression that calls a function which belongs neither to
+	 * the server nor to this extension
 	 */
 	bool		foreign[LIVE_EXPRESSIONS];
 
@@ -74,11 +74,11 @@ typedef struct live_sketch
 	Oid			deltas;			/* OID of the table live_deltas */
 
 	/*
-	 * planned expressions over a row of the table; NULL if an expression does
-	 * not exist or is a plain column
+	 * plan of each expression over a row of the table; NULL if the expression
+	 * does not exist or is a plain column
 	 */
 	Node	   *expressions[LIVE_EXPRESSIONS];
-	int			plain[LIVE_EXPRESSIONS];	/* attribute number of an
+	int			plain[LIVE_EXPRESSIONS];	/* attribute number of each
 											 * expression that is a plain
 											 * column; 0 for other expressions */
 	bool		lasting;		/* true if later statements may use the same

@@ -196,7 +196,10 @@ column(int number, bool *null)
 						 null);
 }
 
-/* Returns the analyzed expression; in the text, a row of the table is t. */
+/*
+ * Returns the expression after parse analysis. The text refers to a row of the
+ * table as t.
+ */
 static Node *
 parsed_expression(Relation table, const char *text)
 {

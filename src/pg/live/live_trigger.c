@@ -280,9 +280,8 @@ end_subtransaction(SubXactEvent event, SubTransactionId id,
 		pending_changes *p = list_nth(pendings, i);
 
 		if (p->level >= GetCurrentTransactionNestLevel())
-			pendings = list_delete_ptr(pendings, p);	/* the end of the
-														 * transaction frees its
-														 * memory */
+			/* the memory of p is freed at the end of the transaction */
+			pendings = list_delete_ptr(pendings, p);
 	}
 }
 
@@ -338,9 +337,10 @@ pending_of(live_sketch *live, Oid trigger)
  * live_deltas yet. A reader in the same transaction would miss them, and gets
  * an error. Readers in other transactions see neither the rows nor the deltas.
  *
- * Changes are not written yet during a statement, and after a statement on a
- * table without a statement trigger of the live sketch. Such a table is a
- * parent of the partition that alone has a live sketch, or a table to which a
+ * Changes are not written yet during a statement. After a statement, they are
+ * not written yet if the table that the statement names has no statement
+ * trigger of the live sketch. One case is a statement on a parent table if
+ * only a partition has a live sketch. Another case is a table to which a
  * subscription applies rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_live_pending);

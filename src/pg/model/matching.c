@@ -68,20 +68,21 @@ rows_by_distance(const fc_operator_header *old_header,
 
 /*
  * Minimum Jaccard index of a new cluster and the old one that it continues:
- * the rows that both have, divided by the rows that at least one of them has.
- * With a larger minimum, clusters that moved, or were split in many, would
- * lose their names; with a smaller one, fragments and clusters of other rows
- * would get them. A guess.
+ * the number of rows in both clusters, divided by the number of rows in at
+ * least one of them. With a larger minimum, clusters that moved, or were split
+ * into many, would lose their names. With a smaller one, fragments and
+ * clusters of other rows would get names. A guess.
  */
 #define MIN_SHARED	0.2
 
 /*
- * Fraction of the rows that a pair shares. A pair is parted if the new cluster
- * shares more rows than this fraction with another old cluster, which no
- * cluster continues. The sample would otherwise decide by chance which of the
- * two old clusters is continued, and the next version could split off the
- * other. With a smaller fraction, a cluster joined from two keeps the name of
- * the larger one more rarely. A guess.
+ * Maximum share of a rival: a second old cluster that shares rows with a new
+ * cluster, and that no cluster continues. If the rival has more than this
+ * fraction of the rows that the new cluster shares with its partner, the new
+ * cluster continues neither. The sample would otherwise decide by chance which
+ * of the two is continued, and the next version could split off the other.
+ * With a smaller fraction, a cluster joined from two keeps the name of the
+ * larger one more rarely. A guess.
  */
 #define RIVAL_SHARE	0.8
 
@@ -147,9 +148,9 @@ is_much_nearer(const fc_operator_header *old_header, const fc_operator_header *n
 
 /*
  * Parts weak pairs: sets row[j] to -1 if new cluster j and its old cluster
- * share too few rows (MIN_SHARED). Does the same if another old cluster
- * without a partner shares nearly as many rows with the new one (RIVAL_SHARE)
- * and is not much farther from it.
+ * share too few rows (MIN_SHARED). Also sets it to -1 if the new cluster
+ * shares nearly as many rows with another old cluster, which no cluster
+ * continues (RIVAL_SHARE), and is not much nearer to its partner.
  */
 static void
 part_weak_pairs(const double *counts, const fc_operator_header *old, Size k_old,

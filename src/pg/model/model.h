@@ -239,11 +239,11 @@ typedef struct model_row
  * NULL, it is in a column of a whole row. The version is in argument
  * `version`, or is the current one if `version` is -1. Returns false if the
  * function that was called must return NULL for the row:
- *     its group is NULL or has no model;
+ *     the group is NULL, or the model does not have it;
  *     a listed value is NULL, and the rows of the model are vectors;
  *     the vector column of a whole row is NULL;
- *     a column whose NULLs are skipped is NULL;
- *     no value is observed, and the model compares observed values;
+ *     a column is NULL whose NULLs cause a row to be skipped;
+ *     all values are NULL, and the model compares only values that are not;
  *     the metric is cosine, and the vector is zero.
  */
 extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version,
@@ -264,14 +264,14 @@ extern const double *vector_in_model(FunctionCallInfo fcinfo, model_call_state *
  * matching would exceed the memory budget.
  *
  * rows_by_distance matches clusters by the distance of their centroids. If
- * `near` is true, it keeps only pairs in which at least one cluster is the
- * nearest one of its version to the other.
+ * `near` is true, it drops a pair if another new cluster is nearer to the old
+ * cluster, and another old cluster is nearer to the new one.
  *
  * continued_rows matches clusters by the rows that they share. `labels` has
- * the labels of the same rows by the new operator and by the old one, both
- * without numbers. `moved` is the new operator in the coordinates of the old
- * one; its centroids match clusters that have no rows. `moved` is ignored if
- * it is NULL or does not have the clusters of `labels`. The first
+ * two labels of each row, the indices of its clusters in the new operator and
+ * in the old one. `moved` is the new operator in the coordinates of the old
+ * one. Its centroids match clusters that share no rows. `moved` is
+ * ignored if it is NULL or does not have the clusters of `labels`. The first
  * `fixed_count` new clusters are known to continue the old clusters fixed[j].
  */
 extern int32 *rows_by_distance(const fc_operator_header *old, const fc_operator_header *new,

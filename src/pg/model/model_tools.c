@@ -232,10 +232,11 @@ fastclust_scaled_vector(PG_FUNCTION_ARGS)
 /* ---- fit to a sketch ---- */
 
 /*
- * Takes (sketch, operator, center, scale, spreads). Returns the distance of
- * the moments of the sketch from the moments of the Gaussian mixture whose
- * components are the clusters, relative to the former. Returns NULL if the
- * sketch, operator or spreads are NULL, or if the sketch is empty.
+ * Takes (sketch, operator, center, scale, spreads). Compares the moments of
+ * the sketch with the moments of the Gaussian mixture whose components are the
+ * clusters. Returns the norm of their difference, divided by the norm of the
+ * sketch's moments. Returns NULL if the sketch, operator or spreads are NULL,
+ * or if the sketch is empty.
  */
 PG_FUNCTION_INFO_V1(fastclust_fit_residual);
 Datum

@@ -2,9 +2,9 @@
  * partial_row.c - encode_observed: converts a row to the coordinates of an
  * operator, for scans that compare rows with NULLs over their other columns
  *
- * The values of NULLs are the coordinates of the nearest centroid
- * (operator/partial.h). Functions that know nothing of missing values then
- * find the label of the row, and its distance over the observed values.
+ * NULLs are replaced by the coordinates of the nearest centroid
+ * (operator/partial.h). Functions that do not handle missing values then find
+ * the label of the row, and its distance over the observed values.
  */
 #include "postgres.h"
 

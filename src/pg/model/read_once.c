@@ -1,14 +1,13 @@
 /*
- * read_once.c - functions of a model's name, each of which reads its value
- * once per query
+ * read_once.c - functions that return a value of a model by its name, such as
+ * model_operator('m'), and read the value once per query
  *
- * A function such as model_operator('m') may stand in an expression that is
- * evaluated for every row. All such functions have the same entry in C. It
- * calls the function of the same name with the prefix "read_" in the schema
- * fastclust_internal, and keeps the result together with the arguments. A
- * result is valid for one user, snapshot and epoch, as a model is for predict.
- * It is also valid for one setting of the memory budget, and of each parameter
- * that affects the text of values.
+ * The call may be in an expression that is evaluated for every row. All these
+ * functions have the same entry in C. It calls the function of the same name
+ * with the prefix "read_" in the schema fastclust_internal, and keeps the
+ * result together with the arguments. A result is valid for one user, snapshot
+ * and epoch, as a model is for predict. It is also valid for one setting of
+ * the memory budget, and of each parameter that affects the text of values.
  *
  * A result keeps its address until results are forgotten, so that assign,
  * encode_row and the aggregates recognise the value by its address. All
@@ -32,7 +31,7 @@
 #include "pg/base/memory.h"
 #include "pg/model/model.h"
 
-/* Maximum number of arguments of a function of a model's name. */
+/* Maximum number of arguments of a function that reads a value of a model. */
 #define MAX_CALL_ARGUMENTS	8
 
 /* Everything that a result depends on besides the arguments. */

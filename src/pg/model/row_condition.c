@@ -105,9 +105,9 @@ reject(const read_condition *c, const char *what, int location)
 }
 
 /*
- * Rethrows an error of the server's grammar or analysis, with the position in
- * the condition in words. The position in the original error refers to the
- * query that was built here.
+ * Rethrows an error of the server's grammar or analysis. Adds a detail with
+ * the position in the condition, because the position in the original error
+ * refers to the query that was built here.
  */
 static void
 rethrow_with_place(const read_condition *c, MemoryContext context)

@@ -1,9 +1,10 @@
 
 -- internal: counts of rows, and the test for drift that compares them (training/drift.sql)
 --
--- The edges of a column divide its values into cells. Bits of a row are set by conditions on
--- columns, such as a value above the middle edge (core/drift/spec.h). A drift_counts has the number
--- of rows in each cell of each column, and the number of rows with both bits of each pair of bits.
+-- The edges of a column divide its values into cells. A row also has bits. A bit is set by a
+-- condition on one column, such as a value above the middle edge (core/drift/spec.h). A
+-- drift_counts has the number of rows in each cell of each column. It also has, for each pair of
+-- bits, the number of rows in which both are set.
 
 -- Returns a drift_spec: the edges of the columns, and the columns whose pairs are counted, chosen
 -- from a sample. The sample is an operator whose centroids are random rows, unscaled.
@@ -51,11 +52,12 @@ CREATE FUNCTION fastclust_internal.changed_drift_counts(counts drift_counts, add
 CREATE FUNCTION fastclust_internal.counts_nulls(counts drift_counts) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_counts_nulls' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
--- Returns the number of units of the rows (option unit), or NULL if rows were not counted in units.
+-- Returns the number of units, such as customers, to which the counted rows belong (option unit).
+-- Returns NULL if the rows were not counted in units.
 CREATE FUNCTION fastclust_internal.unit_count(counts drift_counts) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_unit_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- Returns the number, from 0, of the partition of rows in which a row is counted. The partition is
--- chosen by a hash of the row's unit, or by the row's key if the unit is NULL.
+-- Returns the number, from 0, of the part in which a row is counted (core/drift/units.h). The part
+-- is chosen by a hash of the row's unit, or by the row's key if the unit is NULL.
 CREATE FUNCTION fastclust_internal.unit_part(unit "any", key bigint) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_unit_part' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
@@ -70,10 +72,13 @@ CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_co
     AS 'MODULE_PATHNAME', 'fastclust_drift_compare' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000;
 -- Lists up to max_count columns that drifted, smallest p-value first, then pairs of other columns.
 -- If nothing is significant and `drifted` is true, lists the columns with the smallest p-values.
---     dimension, other  the column, from 1; the other column of a pair, or NULL
---     shift, spread     shift of the mean and ratio of the standard deviations, from the sketches
---     before, after     shares of NULLs if they changed, else NULL; dimension is then the last
---                       dimension of the column that has the NULLs
+--     dimension, other  the column, from 1; the other column of a pair, or NULL. In an entry for
+--                       NULLs, dimension is the last dimension of the column that has them.
+--     shift             change of the mean, in standard deviations of the training rows; in units
+--                       of the column if it was constant in them
+--     spread            ratio of the standard deviations, new rows to training rows. shift and
+--                       spread are NULL without sketches, for pairs and for NULLs.
+--     before, after     shares of NULLs in an entry for NULLs, else NULL
 CREATE FUNCTION fastclust_internal.moved_columns(spec drift_spec, training drift_counts,
         "rows" drift_counts, training_sketch sketch, sketch sketch, threshold double precision,
         max_count integer, drifted boolean, encoder encoder DEFAULT NULL, OUT dimension integer,

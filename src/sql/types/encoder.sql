@@ -51,13 +51,14 @@ CREATE FUNCTION fastclust_internal.encode_listed(encoder encoder, scaled boolean
         VARIADIC columns "any")
     RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_listed' LANGUAGE C STABLE PARALLEL SAFE COST 10;
--- Equals encode_listed, but is IMMUTABLE, so that postgres_fdw can push it down. It is used only
--- for types whose values depend on no setting of a session.
+-- Does the same as encode_listed, but is IMMUTABLE, so that postgres_fdw can push it down. It is
+-- used only for types whose values depend on no setting of a session.
 CREATE FUNCTION fastclust_internal.encode_constant(encoder encoder, scaled boolean,
         VARIADIC columns "any")
     RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_listed' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
--- Returns the category of a column that equals a value, given as text. NULL if there is none.
+-- Returns the category of a column that equals a value, given as text. Returns NULL if there is
+-- none.
 CREATE FUNCTION fastclust_internal.category_of(encoder encoder, "column" text, value text)
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_category_of' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
@@ -78,8 +79,9 @@ CREATE FUNCTION fastclust_internal.cyclic_mean(encoder encoder, dimension intege
         means double precision[])
     RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_cyclic_mean' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- Returns a value as text in its own unit, with four significant digits, or with all digits if
--- `exact` is true. Days and seconds count from 2000-01-01.
+-- Returns a value as text for display. `kind` is the kind of its column, such as "date" or
+-- "interval". Numbers have four significant digits, or all digits if `exact` is true. Dates and
+-- times are given in days or seconds since 2000-01-01.
 CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, exact boolean)
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_shown_value' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -71,7 +71,7 @@ COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer, jsonb) IS
     'Returns up to k rows, chosen by randomly pivoted Cholesky with a given seed, as an operator '
     'of landmarks. NULL without rows.';
 
--- Reading of projections
+-- Functions that read a projection
 
 CREATE FUNCTION fastclust.embedding_of(projection kernel_projection, OUT id bigint, OUT y real[])
     RETURNS SETOF record
@@ -85,7 +85,7 @@ COMMENT ON FUNCTION describe(kernel_projection) IS
     'Describes a projection: method, kernel, rows, dimensions, rank, oversampling, columns, '
     'seed, eigenvalues, relative error and the deviation of its estimate, bytes.';
 
--- Features of old and new rows
+-- Nystrom maps, which compute the kernel features of any row
 
 -- If rank is NULL, the map has a coordinate for each eigenvalue that is larger than the rounding
 -- error.

@@ -27,15 +27,16 @@ CREATE TYPE fastclust_internal.scan_plan AS (
     -- factor; NULL: each row has the weight 1
     weight_factor double precision);
 
--- Returns the plan of the group that equals `value`, or `others` if no group does. plans[i] is the
--- plan of groups[i].
+-- Returns plans[i], the plan of the group groups[i] that equals `value`. Returns `others` if no
+-- group equals it.
 CREATE FUNCTION fastclust_internal.group_plan(others scan_plan, groups text[], plans scan_plan[],
         value "any")
     RETURNS scan_plan
     AS 'MODULE_PATHNAME', 'fastclust_group_plan' LANGUAGE C STABLE PARALLEL SAFE;
--- The cells of a row have one of three forms: the encoder's columns in order; a row that has these
--- columns by name; a vector. A weight may precede them. A hash of the key decides whether a row is
--- sampled. If possible, rows with equal cells have different keys.
+-- The arguments are the plan, the key and the cells of a row. The cells have one of three forms:
+-- the encoder's columns in order; a row that has these columns by name; a vector. A weight may
+-- precede them. A hash of the key decides whether a row is sampled. If possible, rows with equal
+-- cells have different keys.
 CREATE FUNCTION fastclust_internal.scan_accum(internal, scan_plan, bigint, VARIADIC "any")
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_scan_accum' LANGUAGE C STABLE PARALLEL SAFE COST 300;

@@ -35,14 +35,14 @@ CREATE FUNCTION fastclust_internal.has_all_dimensions(spec sketch_spec) RETURNS 
     SELECT d ->> 'reduced_dim' = d ->> 'dim' FROM describe(spec) d
 $$;
 
--- Returns new values of a category column as an object of values and their shares, if the dimension
--- is the column's category "other"; else NULL. A value is new if it has no dimension of its own,
--- and is more frequent now than the whole category "other" was in training. Returns up to five
--- values, most frequent first, or NULL if there are none.
+-- Returns the new values of a category column as an object of values and their shares. A value is
+-- new if it has no dimension of its own, and is more frequent now than the whole category "other"
+-- was in training. Returns up to five values, most frequent first. Returns NULL if there are none,
+-- or if the dimension is not the category "other" of a column.
 --
--- Only rows of the version's group count; `by` is then the grouping column. For a model without
--- groups, `by` may be any column. Only the rows in which that column has the given value then
--- count.
+-- For a model with groups, `by` is the grouping column, and only the rows of the version's group
+-- are counted. For a model without groups, `by` may be NULL or any column; in the latter case, only
+-- the rows are counted in which the column has the given value.
 CREATE FUNCTION fastclust_internal.new_values(version stored_versions, relation regclass,
         dimension integer, by name, value text)
     RETURNS jsonb
@@ -87,8 +87,8 @@ BEGIN
 END
 $$;
 
--- Adds new values to the result column `columns` of drift, for each category "other" that became
--- more frequent, and returns the result.
+-- Extends the result column `columns` of drift, and returns it: for each category "other" that
+-- became more frequent, adds the new values of the column.
 CREATE FUNCTION fastclust_internal.with_new_values(version stored_versions, relation regclass,
         columns jsonb, by name, value text)
     RETURNS jsonb
@@ -103,10 +103,10 @@ CREATE FUNCTION fastclust_internal.with_new_values(version stored_versions, rela
                 WHERE (c.entry ->> 'shift')::double precision > 0 AND v IS NOT NULL) added ON true
 $$;
 
--- Returns an object for the result column `columns` of drift that shows a value of a table column
--- in the training rows (before) and in the new rows (after). The value is the share of NULLs, with
--- name "age is NULL" and kind category, or the mean of a cyclic column, with the kind of
--- encoder_features.
+-- Returns an object for the result column `columns` of drift, which shows how a column changed from
+-- the training rows (before) to the new rows (after). The numbers are shares of NULLs if the name
+-- is one such as "age is NULL" and the kind is category. Otherwise they are the means of a cyclic
+-- column, and the kind is the one that encoder_features returns.
 CREATE FUNCTION fastclust_internal.change_entry(name text, kind text, before double precision,
         after double precision, p numeric)
     RETURNS jsonb
@@ -119,8 +119,8 @@ CREATE FUNCTION fastclust_internal.change_entry(name text, kind text, before dou
                                   'after', round(NULLIF(after, 'NaN')::numeric, 4), 'p', p))
 $$;
 
--- Returns the hint to retrain the model of a version on rows: the call names the relation, because
--- a live model would otherwise be retrained from its live sketch.
+-- Returns the hint to retrain the model of a version on rows. The call in the hint names the
+-- relation, because a live model would otherwise be retrained from its live sketch.
 CREATE FUNCTION fastclust_internal.hint_to_read_rows(version stored_versions) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT concat('Retrain the model on rows: retrain',
@@ -128,9 +128,9 @@ CREATE FUNCTION fastclust_internal.hint_to_read_rows(version stored_versions) RE
                          jsonb_build_object('relation', version.relation)), '.')
 $$;
 
--- Compares a version with other rows by the statistics that both have: counts, and sketches if
--- their frequencies have all dimensions. counted: number of the other rows, which may be more than
--- the rows in the sketch.
+-- Compares a version with other rows by the statistics that both have: drift counts, and sketches
+-- if their frequencies have all dimensions (has_all_dimensions). counted is the number of the other
+-- rows, which may be larger than the number of rows in the sketch.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch,
         counts drift_counts, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL,
@@ -222,9 +222,9 @@ CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
 
--- Returns the version as it is to be compared with the rows of the window `since`, which becomes
--- its option. If the window has a baseline, the sketch and the counts of the baseline replace the
--- sketch and the counts of the training rows.
+-- Returns the version with the option since set to `since` without its baseline, for a comparison
+-- with the rows of this window. If the window has a baseline, the sketch and the counts of the
+-- baseline replace the sketch and the counts of the training rows.
 CREATE FUNCTION fastclust_internal.version_since(version stored_versions, relation regclass,
         since jsonb)
     RETURNS stored_versions
@@ -254,9 +254,9 @@ BEGIN
 END
 $$;
 
--- Raises a NOTICE if NULLs in the columns of a model cannot be compared. The reason is `source`,
--- the source of the new rows. If `source` is NULL, the reason is that the version was made from a
--- sketch.
+-- Raises a NOTICE if NULLs in the columns of a model cannot be compared. Its detail is that
+-- `source`, such as 'The new rows are in a live sketch', does not count NULLs. If `source` is NULL,
+-- the detail is that the version was made from a sketch, which does not count NULLs.
 CREATE FUNCTION fastclust_internal.report_uncounted_nulls(version stored_versions, source text)
     RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
@@ -275,9 +275,9 @@ BEGIN
 END
 $$;
 
--- Returns sketches and counts of the rows to compare, for each value of column `by`, or for all
--- rows if it is NULL. They are the current rows of the model's live sketch, if it counts the rows
--- in question. Otherwise they are read by a scan, whose relation is then in `scanned`.
+-- Returns the sketches and counts of the rows to compare: a result row for each value of column
+-- `by`, or one for all rows if `by` is NULL. If the model's live sketch counts these rows, they are
+-- read from it, and `scanned` is NULL. Otherwise they are read by a scan of the relation `scanned`.
 CREATE FUNCTION fastclust_internal.compared_rows(stored stored_models, version stored_versions,
         relation regclass, by name, since jsonb, OUT value text, OUT s sketch,
         OUT counts drift_counts, OUT n bigint, OUT compared stored_versions, OUT scanned regclass)

@@ -1,9 +1,10 @@
 
 -- Labels: clusters of the rows of a relation, written to a table
 
--- Inserts the rows of a query over a relation into the target, and returns their number. vectors:
--- the same query with vectors in place of clusters, which the model then labels in batches, or
--- NULL.
+-- Inserts the result rows of a query over a relation into the target, and returns their number.
+-- `vectors` is NULL, or the same query with vectors in place of clusters. If the target is a table
+-- with the same columns, this query is run instead, and the vectors are labelled in batches by the
+-- model.
 CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text,
         vectors text, model_id bigint, relation regclass)
     RETURNS bigint
@@ -69,14 +70,15 @@ END
 $$;
 
 -- Returns a query with one result row for each row of the relation: its key, its cluster and, if
--- the options request them, the name of the cluster and the distance. vectors is the same query
--- with vectors in place of clusters, or NULL if rows cannot be labelled in batches.
+-- the options request them, the name of the cluster and the distance. Also returns `vectors`, the
+-- same query with vectors in place of clusters, for labelling in batches. `vectors` is NULL if rows
+-- cannot be labelled in batches.
 CREATE FUNCTION fastclust_internal.label_query(version stored_versions, relation regclass,
         keys name[], options jsonb, OUT query text, OUT vectors text)
     AS 'MODULE_PATHNAME', 'fastclust_label_query' LANGUAGE C STABLE STRICT
     SET search_path FROM CURRENT;
 
--- ---- tables that follow their model ----
+-- ---- label tables that are updated when their model changes ----
 
 CREATE TABLE fastclust_internal.label_tables (
     model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
@@ -92,7 +94,8 @@ CREATE VIEW fastclust_internal.own_label_tables WITH (security_barrier) AS
     SELECT l.* FROM own_models m JOIN label_tables l ON l.model_id = m.id;
 GRANT SELECT ON own_label_tables TO PUBLIC;
 
--- Records that the table follows the model. If options is NULL, deletes the record.
+-- Records that the label table is updated when the model changes. If options is NULL, deletes the
+-- record.
 CREATE FUNCTION fastclust_internal.write_follower(model_id bigint, target text, relation text,
         options jsonb)
     RETURNS void
@@ -293,8 +296,8 @@ COMMENT ON FUNCTION fastclust.use_version IS
 
 -- ---- write_labels ----
 
--- Returns the options with `name` and `distance` set as an existing target has their columns. Given
--- options and columns of the key stay.
+-- Returns the options, extended by `name` and `distance`: each is true if an existing target has a
+-- column for it that is not part of the key. Options that were given keep their values.
 CREATE FUNCTION fastclust_internal.options_of_target(target regclass, keys name[], options jsonb)
     RETURNS jsonb
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
@@ -310,8 +313,9 @@ CREATE FUNCTION fastclust_internal.options_of_target(target regclass, keys name[
      WHERE o.name <> ALL (keys)
 $$;
 
--- Returns true if rows of a target must have different keys, and the caller may read the keys. They
--- may repeat if labels are appended to a target with further columns, such as a time.
+-- Returns true if the rows of a target must have different keys, and the caller may read the keys.
+-- Returns false if labels are appended to a target that has further columns, such as a time,
+-- because keys may then repeat.
 CREATE FUNCTION fastclust_internal.has_checked_key(target regclass, keys name[], options jsonb)
     RETURNS boolean
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
@@ -356,9 +360,9 @@ EXCEPTION
 END
 $$;
 
--- Raises an error if two of n written rows have the same key. Of more than 200,000 rows, checks the
--- pages of the target with about 100,000; of fewer, the rows of the query, or of the target if the
--- query is NULL.
+-- Raises an error if two of the n written rows have the same key. For n above 200,000, checks only
+-- a random sample of the target's pages, with about 100,000 rows. Otherwise checks all rows of the
+-- query, or all rows of the target if the query is NULL.
 CREATE FUNCTION fastclust_internal.reject_repeated(target regclass, keys name[], query text,
         n bigint)
     RETURNS void
@@ -391,8 +395,9 @@ EXCEPTION
 END
 $$;
 
--- Returns true if the key is the primary key of the relation, which its child tables may share, or
--- if a unique index of the relation makes sure that it does not repeat.
+-- Returns true if the columns `keys` cannot have the same values in two rows of the relation,
+-- because they are its primary key or include all columns of a unique index. Rows of inheritance
+-- children are not considered.
 CREATE FUNCTION fastclust_internal.is_unique_key(relation regclass, keys name[]) RETURNS boolean
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT COALESCE(keys = primary_key(relation), false)

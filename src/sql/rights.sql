@@ -79,7 +79,8 @@ BEGIN
 END
 $$;
 
--- Rejects a new owner that is no role. Only a restore, which inserts, may store such a name.
+-- Raises an error if the new owner of a model is not an existing role. The trigger is not called
+-- for INSERT, so a restore may store the name of a role that does not exist.
 CREATE FUNCTION fastclust_owner.check_new_owner() RETURNS trigger
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN

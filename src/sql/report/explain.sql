@@ -9,7 +9,8 @@
 --     label      displayed name, such as "country = DE"
 --     axis_kind  kind in the core: 0 number, 1 log, 2 days, 3 seconds, 4 flag, 5 sine
 --     negated    words for a flag that is 0, such as "country <> DE"
---     nulls      dimension that marks the NULLs of the column, if its values have other dimensions
+--     nulls      dimension that is 1 if the column is NULL, else 0; NULL for a category, and for a
+--                column without such a dimension
 CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions,
         OUT dimension integer, OUT feature text, OUT kind text, OUT category text, OUT label text,
         OUT axis_kind integer, OUT negated text, OUT nulls integer)
@@ -47,8 +48,8 @@ $$;
 --
 -- nulls has, for each dimension, the dimension that marks the NULLs of the same column, or 0. If a
 -- centroid is above 1/2 in the marking dimension, the other dimensions of the column have NULL as
--- value. A cyclic column of the encoder has one row for both coordinates; its value is NaN if the
--- values are spread all around.
+-- value. A cyclic column of the encoder has one row for both coordinates. Its value is NaN if the
+-- mean of the coordinates is too short to have a direction.
 CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[],
         scale double precision[], means double precision[], deviations double precision[],
         kinds integer[], max_features integer, nulls integer[], encoder encoder DEFAULT NULL,

@@ -98,8 +98,8 @@ CREATE FUNCTION fastclust_internal.html_change("column" jsonb) RETURNS text
                 ELSE html_value(($1 ->> 'shift')::float8, 'number') END
 $$;
 
--- Shows the last four hundred checks: their effects as a line, together with the limit of the last
--- check, and the last ten checks as a table.
+-- Shows the effects of the last four hundred checks as a line, the min_effect of the last check as
+-- a limit, and the last ten checks as a table.
 CREATE FUNCTION fastclust_internal.report_drift(stored stored_models) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE

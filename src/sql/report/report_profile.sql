@@ -45,7 +45,7 @@ $$;
 -- ---- the heat map ----
 
 -- Shows the clusters in columns, largest first. Cells show values if there are few clusters, else
--- only colours, from hm4 (far below the mean) to h4 (far above).
+-- only colours. The classes of the colours are hm4 (far below the mean) to h4 (far above the mean).
 CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, profile profile_value[],
         clusters report_cluster[])
     RETURNS text

@@ -109,7 +109,8 @@ CREATE FUNCTION fastclust_internal.names_by_number(version stored_versions) RETU
                   ORDER BY i)
 $$;
 -- Returns the names of the clusters of a stored version, or NULL if version_cluster_rows returns no
--- rows for the version. In a query, each expression reads the names once per version and group.
+-- rows for the version. shown_names, which the views call for each row, reads the names only
+-- once per version and group.
 CREATE FUNCTION fastclust_internal.read_shown_names(model_id bigint, version integer,
         group_value text)
     RETURNS text[]
@@ -322,8 +323,8 @@ COMMENT ON COLUMN live_sketches.problem IS 'reason why it cannot be read; NULL i
 
 -- ---- a model in 4 kB ----
 
--- Returns an array of the first elements of a list, as many as have a text that fits into the
--- number of bytes.
+-- Returns a JSON array of the first elements of a list. It has as many elements as fit if the text
+-- of the array may have `bytes` bytes.
 CREATE FUNCTION fastclust_internal.first_elements(elements jsonb[], bytes integer) RETURNS jsonb
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(jsonb_agg(f.element ORDER BY f.i), '[]')

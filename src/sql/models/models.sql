@@ -43,15 +43,15 @@ CREATE FUNCTION fastclust_internal.role_ids(roles name[]) RETURNS oid[]
       FROM unnest(roles) WITH ORDINALITY u(role, i)
 $$;
 
--- Returns the present owner of a relation, also if the relation was made after the snapshot of the
--- query. NULL if there is no such relation.
+-- Returns the present owner of a relation, even if the relation was made after the snapshot of the
+-- query. Returns NULL if there is no such relation.
 CREATE FUNCTION fastclust_internal.relation_owner(relation regclass) RETURNS oid
     AS 'MODULE_PATHNAME', 'fastclust_relation_owner' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 
--- Returns the relation that has the name of the given one, and locks it until the end of the
--- transaction, so that no other relation gets the name. Waits for a session that drops the given
--- relation, and returns the relation that this session leaves under the name, or NULL. Raises an
--- error if the caller has no right to the relation.
+-- Returns the relation that now has the name of the given relation, and locks it until the end of
+-- the transaction, so that no other relation gets the name. If another session is dropping the
+-- given relation, waits for this session. The result is then the relation that has the name
+-- afterwards, or NULL. Raises an error if the caller has no right to the relation.
 CREATE FUNCTION fastclust_internal.locked_relation(relation regclass) RETURNS regclass
     AS 'MODULE_PATHNAME', 'fastclust_locked_relation' LANGUAGE C STRICT;
 

@@ -177,9 +177,10 @@ END
 $$;
 
 -- Locks a model by its id, which a training read earlier, and returns it. A caller who may not read
--- the model gets an error without the model's name. Raises an error if `version` is above the next
--- version, or below 1 or, if `newest` is true, below the newest version. A NULL version is not
--- checked.
+-- the model gets an error without the model's name.
+--
+-- If `version` is not NULL, raises an error unless it is a possible version number: from 1 or, if
+-- `newest` is true, from the newest version, up to the newest version plus 1.
 CREATE FUNCTION fastclust_owner.locked_model(id bigint, version integer, newest boolean, caller oid)
     RETURNS stored_models
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$

@@ -26,8 +26,8 @@ BEGIN
 END
 $$;
 
--- Raises an error if a live sketch cannot be grouped by values of the type of column group_by, or
--- if column bucket has no times. Either column may be NULL.
+-- Raises an error if a live sketch cannot be grouped by the type of column group_by, or if the type
+-- of column bucket is not date, timestamp or timestamptz. Either column may be NULL.
 CREATE FUNCTION fastclust_internal.check_live_types(relation regclass, group_by name, bucket name)
     RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$

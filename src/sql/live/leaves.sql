@@ -52,7 +52,7 @@ CREATE FUNCTION fastclust_internal.repair_hint(live kept_sketches) RETURNS text
                                              live.relation) END END
 $$;
 
--- Returns true if keep_sketch gives a trigger this name.
+-- Returns true if keep_sketch gives this name to a trigger of the live sketch.
 CREATE FUNCTION fastclust_internal.is_live_trigger(name text, live_id bigint) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT name IN (format('fastclust_live_%s_rows', live_id),
@@ -77,9 +77,10 @@ CREATE FUNCTION fastclust_internal.trigger_problem(live_id bigint, leaf regclass
 $$;
 
 -- Drops the triggers of a live sketch on a table, and makes them again if `made` is true. Triggers
--- on a table of another role are not dropped; they count nothing. Row triggers of a leaf see
--- changes through every parent. The statement trigger of the table that a statement names writes
--- these changes to live_deltas.
+-- on a table of another role are not dropped; they count nothing.
+--
+-- The row triggers of a leaf see all changes of the leaf, even if a statement names a parent. The
+-- statement trigger of the named table then writes these changes to live_deltas.
 CREATE FUNCTION fastclust_internal.set_live_triggers(live_id bigint, relation regclass,
         made boolean)
     RETURNS void

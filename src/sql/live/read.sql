@@ -97,9 +97,9 @@ BEGIN
 END
 $$;
 
--- Returns the text of the group that a text names, if equal values of the column have one text;
--- otherwise NULL. Returns NULL also if the column is missing, because live_groups has the better
--- error.
+-- Returns the text of the group that `given` names. Returns NULL if equal values of the column may
+-- have several texts. Also returns NULL if the column is missing; live_groups then raises an error
+-- that explains more.
 CREATE FUNCTION fastclust_internal.strict_group(live kept_sketches, given text) RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN missing_column(live) IS NOT NULL THEN NULL

@@ -21,7 +21,7 @@
 /* Stored by CREATE TYPE with internallength 68. */
 typedef struct role_name
 {
-	Oid			id;				/* InvalidOid: no role had the name */
+	Oid			id;				/* InvalidOid if no role had the name */
 	NameData	name;			/* name when the value was made */
 } role_name;
 

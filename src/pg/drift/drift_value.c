@@ -44,7 +44,8 @@ fastclust_drift_counts_recv(PG_FUNCTION_ARGS)
 }
 
 /*
- * Packs the counts first, because an aggregate's state may have pending rows.
+ * Output function. Packs the counts first, because an aggregate's state may
+ * have pending rows.
  */
 PG_FUNCTION_INFO_V1(fastclust_drift_counts_out);
 Datum

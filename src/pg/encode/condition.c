@@ -351,9 +351,9 @@ bound(const ranges *r, Size i, bool upper)
 
 	if (r->feature->kind == FC_FEATURE_DATE)
 		return psprintf("'%s'", TextDatumGetCString(shown[i]));
-	if (r->feature->kind == FC_FEATURE_TIMESTAMP)	/* the offset +00 is
-													 * ignored if the column
-													 * has no time zone */
+	if (r->feature->kind == FC_FEATURE_TIMESTAMP)	/* PostgreSQL ignores +00
+													 * if the column has no
+													 * time zone */
 		return psprintf("'%s+00'", TextDatumGetCString(shown[i]));
 	return DatumGetCString(DirectFunctionCall1(float8out,
 											   Float8GetDatum(upper

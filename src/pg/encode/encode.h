@@ -213,8 +213,8 @@ extern pg_tz *named_zone(const char *name, const char *column);
 extern const char *name_of_zone(pg_tz *zone);
 
 /*
- * Returns the period of a day, week or year: in days for a year and for dates,
- * otherwise in seconds.
+ * Returns the period of a daily, weekly or yearly cycle: in days for a yearly
+ * cycle and for a weekly cycle of dates, otherwise in seconds.
  */
 extern double period_of_cycle(fc_cycle cycle, fc_feature_kind kind);
 
@@ -231,7 +231,7 @@ typedef struct cyclic_kind
 {
 	const char *name;
 	fc_cycle	cycle;
-	bool		date;			/* true: values are whole days of a week */
+	bool		date;			/* true if values are whole days of a week */
 } cyclic_kind;
 
 #define FC_CYCLIC_KINDS	5
@@ -289,7 +289,8 @@ typedef struct prepared_encoder
 	category_finder *finders;	/* one per feature; NULL if the categories of
 								 * all features are found by their texts */
 
-	pg_tz	  **zones;			/* time zone of each feature, or NULL */
+	pg_tz	  **zones;			/* time zone of each feature; NULL if the
+								 * encoder stores none for it */
 
 	/*
 	 * dimension of each column whose numbers are copied unchanged; -1 for
@@ -323,9 +324,9 @@ extern void keep_missing(prepared_encoder *encoder);
 typedef struct record_reader
 {
 	MemoryContext context;
-	uint64		shape;			/* identifier of the row type's present
-								 * definition (utils/typcache.h); 0: no
-								 * definition read yet */
+	uint64		shape;			/* identifier of the row type's definition
+								 * that was read last (utils/typcache.h); 0
+								 * before the first one */
 	Oid			type;
 	int32		typmod;
 	TupleDesc	desc;
@@ -435,9 +436,9 @@ typedef struct feature_options
 	transform_kind transform;
 	bool		by_name;		/* true if the transform was set for this
 								 * column by name */
-	fc_cycle	cycle;			/* FC_CYCLE_NONE: the type of the column
-								 * decides */
-	double		period;			/* period of FC_CYCLE_PERIOD */
+	fc_cycle	cycle;			/* FC_CYCLE_NONE if the type of the column
+								 * determines the cycle */
+	double		period;			/* period, for FC_CYCLE_PERIOD only */
 	fc_scaling	scaling;
 	fc_nulls	nulls;
 	double		weight;
@@ -450,7 +451,7 @@ typedef struct encoder_options
 								 * column are adjacent */
 	int			max_categories;
 	char	   *zone;			/* name of the time zone of cyclic columns;
-								 * NULL: time zone of the session */
+								 * NULL for the session's time zone */
 } encoder_options;
 
 #define FC_NULLS_POLICIES	3

@@ -262,7 +262,7 @@ typedef enum given_form
 /* A prepared expression with one parameter, the value to be converted. */
 typedef struct prepared_conversion
 {
-	ExprState  *state;			/* NULL: the value is not converted */
+	ExprState  *state;			/* NULL if the value needs no conversion */
 	ExprContext *context;
 	ParamListInfo parameter;
 } prepared_conversion;
@@ -271,7 +271,7 @@ typedef struct prepared_conversion
 typedef struct known_value
 {
 	Datum		value;
-	const text *group;			/* NULL: there is no such group */
+	const text *group;			/* NULL if there is no such group */
 	int			place;
 	uint32		hash;
 	char		status;			/* used by simplehash.h */
@@ -297,11 +297,11 @@ struct group_finder
 
 	FmgrInfo	input;
 	Oid			input_parameter;
-	prepared_conversion side;	/* conversion of a given value to the left
-								 * type of the comparison, or to the column's
+	prepared_conversion side;	/* conversion of a given value to the type of
+								 * the left operand of =, or to the column's
 								 * type */
-	prepared_conversion group_side; /* conversion of a group to the right type
-									 * of the comparison */
+	prepared_conversion group_side; /* conversion of a group's value to the
+									 * type of the right operand of = */
 	prepared_conversion back;	/* conversion of a value of the column's type
 								 * to the given type */
 	Oid			collation;
@@ -315,8 +315,8 @@ struct group_finder
 
 	int			count;			/* number of groups */
 	text	  **groups;
-	Datum	   *values;			/* values of the groups, in the right type of
-								 * the comparison */
+	Datum	   *values;			/* values of the groups, in the type of the
+								 * right operand of = */
 	int		   *next;			/* next group in the same hash bucket, or -1 */
 	int		   *first;			/* first group of each bucket, or -1 */
 	uint32		mask;			/* number of buckets - 1 */
@@ -827,10 +827,10 @@ read_given(group_finder *finder, Datum given)
 }
 
 /*
- * Converts a given value to the left type of the comparison, or to the
- * column's type. Returns false if no group can equal the value: if the
- * conversion returns NULL, or if the cast back does not return the given
- * value.
+ * Converts a given value to the type of the left operand of =, to the column's
+ * type or, for an enum column, to text. Returns false if no group can equal
+ * the value: if the conversion returns NULL, or if the cast back does not
+ * return the given value.
  */
 static bool
 convert_given(group_finder *finder, Datum given, Datum *value)

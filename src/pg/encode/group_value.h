@@ -13,7 +13,8 @@
 /* Type of a grouping column. */
 typedef struct group_type
 {
-	Oid			type;			/* base type; InvalidOid: texts are compared */
+	Oid			type;			/* base type of the column; InvalidOid if
+								 * values are compared by their texts */
 	Oid			collation;
 	bool		strict;			/* true if equal values always have the same
 								 * text */

@@ -119,9 +119,10 @@ typedef struct model_validity
 typedef struct model_call_state
 {
 	MemoryContext context;		/* owns the models */
-	served_model *last;			/* model of the last call; NULL: none */
+	served_model *last;			/* model of the last call; NULL if there is
+								 * none */
 	served_model *base;			/* model with groups that was last read
-								 * without a group; NULL: none */
+								 * without a group; NULL if there is none */
 	const served_model *ready;	/* model that the buffers below are large
 								 * enough for */
 	struct models_hash *models; /* models by name, group and version */
@@ -178,9 +179,9 @@ extern const served_model *served_group_of(FunctionCallInfo fcinfo, model_call_s
 										   const served_model *base, const text *group);
 
 /*
- * Returns the text of the group of the model `base` that a value of a type
- * names. If there is no such group, returns NULL, or the text of the value if
- * or_given is true.
+ * Returns the text of the group of the model `base` that equals a value of the
+ * given type. If there is no such group, returns NULL or, if or_given is true,
+ * the text of the value.
  */
 extern const text *group_of_value(model_call_state *call, served_model *base, Oid type,
 								  Datum value, bool or_given);

@@ -458,7 +458,10 @@ read_group_type(served_model *model)
 							 &type, sizeof(type));
 }
 
-/* Gives the finder the groups of the model. */
+/*
+ * Reads the texts of the model's groups and passes them to the finder. A model
+ * without groups has an empty array.
+ */
 static void
 read_groups(model_call_state *call, served_model *model, group_finder *finder)
 {

@@ -427,7 +427,8 @@ options_of(const spec_state *state)
 		{"off", FC_STRUCTURE_OFF}
 	};
 	fc_spec_options chosen = {.clusters = (Size) state->clusters};
-	int			frequencies = 0;	/* 0: chosen from the sample */
+	int			frequencies = 0;	/* 0 lets fastclust choose the number from
+									 * the sample */
 	int			dimensions = 0;
 	int			sample_rows = SAMPLE_ROWS;
 	float_list	scales = {0};

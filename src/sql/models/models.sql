@@ -55,8 +55,9 @@ CREATE FUNCTION fastclust_internal.relation_owner(relation regclass) RETURNS oid
 CREATE FUNCTION fastclust_internal.locked_relation(relation regclass) RETURNS regclass
     AS 'MODULE_PATHNAME', 'fastclust_locked_relation' LANGUAGE C STRICT;
 
--- relation_kind and is_superuser read the present row of the catalogs. A query would see two rows
--- of a relation or a role if a transaction of REPEATABLE READ changes it after another session did.
+-- relation_kind and is_superuser read the present row of a catalog. A query would see two rows of a
+-- relation or role if its transaction is REPEATABLE READ and changed the relation or role after
+-- another session did.
 CREATE FUNCTION fastclust_internal.relation_kind(relation oid) RETURNS "char"
     AS 'MODULE_PATHNAME', 'fastclust_relation_kind' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.is_superuser(role oid) RETURNS boolean

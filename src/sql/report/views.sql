@@ -323,8 +323,8 @@ COMMENT ON COLUMN live_sketches.problem IS 'reason why it cannot be read; NULL i
 
 -- ---- a model in 4 kB ----
 
--- Returns a JSON array of the first elements of a list. It has as many elements as fit if the text
--- of the array may have `bytes` bytes.
+-- Returns a JSON array of the first elements of a list, as many as possible without a text of more
+-- than `bytes` bytes.
 CREATE FUNCTION fastclust_internal.first_elements(elements jsonb[], bytes integer) RETURNS jsonb
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(jsonb_agg(f.element ORDER BY f.i), '[]')

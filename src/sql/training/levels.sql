@@ -13,11 +13,11 @@ CREATE FUNCTION fastclust_internal.cluster_joins(op fastop, OUT step integer, OU
 CREATE FUNCTION fastclust_internal.joined_clusters(op fastop, numbers integer[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_joined_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 10000;
--- Measures a search for the ten nearest neighbours among n rows, which reads only the rows of the
--- `probes` buckets whose centroids are nearest. searched_rows is a random sample of the n rows.
+-- Measures a search for the ten nearest neighbours among n rows. The search reads only the rows of
+-- the `probes` buckets whose centroids are nearest. searched_rows is a random sample of the n rows.
 -- Returns the recall, and the share of the rows that the search reads. Also returns, for each
--- bucket, the number of rows in the sample and the sum of their squared distances. Returns NULL for
--- fewer than two rows.
+-- bucket, the number of its rows in the sample and the sum of their squared distances from its
+-- centroid. Returns NULL for fewer than two rows.
 CREATE FUNCTION fastclust_internal.bucket_recall(op fastop, searched_rows fastop,
         n double precision, probes integer, OUT recall double precision,
         OUT read_share double precision, OUT counts double precision[],

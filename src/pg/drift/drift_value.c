@@ -122,7 +122,8 @@ drift_prepared_of_spec(const fc_drift_spec *spec)
 			   prepared.dim == spec->dim && prepared.plain == spec->plain &&
 			   prepared.bits == fc_drift_spec_bits(spec)))
 		return &prepared;
-	prepared.dim = 0;			/* matches no spec until complete */
+	prepared.dim = 0;			/* dimension 0 matches no spec, until
+								 * `prepared` is complete */
 	if (context == NULL)
 		context = AllocSetContextCreate(CacheMemoryContext, "fastclust drift",
 										ALLOCSET_SMALL_SIZES);

@@ -435,7 +435,8 @@ typedef struct feature_options
 								 * column itself */
 	transform_kind transform;
 	bool		by_name;		/* true if the transform was set for this
-								 * column by name */
+								 * column by name, false if it was set for all
+								 * columns */
 	fc_cycle	cycle;			/* FC_CYCLE_NONE if the type of the column
 								 * determines the cycle */
 	double		period;			/* period, for FC_CYCLE_PERIOD only */

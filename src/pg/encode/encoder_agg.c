@@ -169,7 +169,10 @@ learning_call_state_of(FunctionCallInfo fcinfo)
 
 /* ---- kinds of columns ---- */
 
-/* Hint that proposes an option with a cycle for columns of a kind. */
+/*
+ * Hint for cyclic columns of one kind: the option and the value that it
+ * proposes.
+ */
 typedef struct cycle_advice
 {
 	const char *hint;

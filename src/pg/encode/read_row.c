@@ -96,7 +96,9 @@ keep_missing(prepared_encoder *encoder)
 	encoder->view.fill = fill;
 }
 
-/* Returns the name of an SQL type whose values a feature can have. */
+/*
+ * Returns the name of an SQL type whose values a feature accepts, for a hint.
+ */
 static const char *
 sql_type_of(const fc_encoder_feature *feature)
 {
@@ -365,8 +367,8 @@ find_column(TupleDesc desc, const char *name, const char *type)
 }
 
 /*
- * Compares the definitions of the type, too, because a call site may outlive
- * ALTER TABLE, as an expression in PL/pgSQL does.
+ * Compares the definition of the type as well as its OID, because a call site
+ * may outlive ALTER TABLE, as an expression in PL/pgSQL does.
  */
 bool
 has_row_type(const record_reader *record, HeapTupleHeader row)

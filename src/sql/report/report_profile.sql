@@ -1,8 +1,8 @@
 
 -- Report: the sections about the features that distinguish clusters
 
--- Value of a feature in one cluster. The feature is one of those that differ most between the
--- clusters of the version; place 1 is the feature that differs most.
+-- Value of a feature in one cluster. The features with the largest differences between the clusters
+-- of the version have such values; place 1 is the feature with the largest differences.
 CREATE TYPE fastclust_internal.profile_value AS (
     cluster integer, place integer, feature text, kind text, value double precision,
     overall double precision, difference double precision, lift double precision);

@@ -199,9 +199,11 @@ BEGIN
 END
 $$;
 
--- Calls follow_leaves if there may be live sketches and the caller may use the extension. The first
--- test is a single expression. It casts a text, because a literal of type regclass would be looked
--- up before the test of the right to its schema.
+-- Calls follow_leaves if there may be live sketches and the caller may use the extension.
+--
+-- The first test is a single expression (see the top of this file). It casts the name of
+-- kept_sketches from text. A literal of type regclass would be looked up before the right to the
+-- schema is tested.
 CREATE FUNCTION fastclust_owner.live_added() RETURNS event_trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

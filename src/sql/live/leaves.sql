@@ -40,8 +40,8 @@ CREATE FUNCTION fastclust_internal.missing_column(live kept_sketches) RETURNS na
      ORDER BY u.i LIMIT 1
 $$;
 
--- Returns the hint for an error about a live sketch that does not match its table. rebuild_sketch
--- needs all columns.
+-- Returns the hint for an error about a live sketch that does not match its table. The hint
+-- proposes rebuild_sketch only if the table has all columns that the live sketch reads.
 CREATE FUNCTION fastclust_internal.repair_hint(live kept_sketches) RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN missing_column(live) IS NULL THEN 'Recount the live sketch with rebuild_sketch.'

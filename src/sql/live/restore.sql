@@ -142,7 +142,7 @@ BEGIN
 END
 $$;
 
--- Counts each uncounted leaf that has its triggers, for the inserted live sketches.
+-- Counts each leaf of the inserted live sketches that has its triggers but is not counted yet.
 CREATE FUNCTION fastclust_owner.restored_sketches() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE

@@ -311,8 +311,9 @@ BEGIN
 END
 $$;
 
--- Returns the result of compared_rows for each group of a model. A group that the model does not
--- have has a NULL version, and a group that is gone has no rows.
+-- Returns the result of compared_rows for each group of a model. If the model does not have a group
+-- of the rows, `compared` and `counts` are NULL. If a group of the model has no rows, only `value`
+-- and `compared` are not NULL.
 CREATE FUNCTION fastclust_internal.compared_groups(stored stored_models,
         group_version stored_versions, relation regclass, since jsonb, OUT value text, OUT s sketch,
         OUT counts drift_counts, OUT n bigint, OUT compared stored_versions, OUT scanned regclass)

@@ -127,7 +127,8 @@ CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, "any", d
 CREATE AGGREGATE fastclust_internal.lloyd_sums_agg(op fastop, x "any", weight double precision) (
     SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
     PARALLEL = SAFE);
--- Computes Lloyd's sums that are too large for one value, in a single process.
+-- Computes Lloyd's sums in a single process, for sums that are too large for a value of type
+-- aggregate_state.
 CREATE FUNCTION fastclust_internal.lloyd_large_accum(internal, fastop, "any", double precision)
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_large_accum' LANGUAGE C IMMUTABLE COST 300;

@@ -57,8 +57,9 @@ typedef struct change_series
 	const fc_spec *spec;
 	size_t		length;			/* length of the mean waves z of a day, two
 								 * numbers per moment used */
-	double	   *sum;			/* (days + 1) x length: sums of n z over the
-								 * preceding days */
+	double	   *sum;			/* (days + 1) x length: sums, over the
+								 * preceding days, of z times the number of
+								 * rows n */
 	double	   *rows;			/* days + 1 values: sums of the effective
 								 * numbers of rows n = W^2 / sum w^2 */
 

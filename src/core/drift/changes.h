@@ -4,8 +4,8 @@
  *
  * Windows of the last 1, 2, 4, 8 and 16 days are compared with all earlier
  * days since the last change. There are two sets of tests: the waves, and the
- * mean of each column. Let N1 and N2 be the numbers of rows of the two sides,
- * and c = 1/N1 + 1/N2.
+ * mean of each column. Let N1 be the number of rows of the earlier days, N2
+ * the number of rows of the window, and c = 1/N1 + 1/N2.
  *
  * Waves: the squared distance of the mean waves is c sum_i lambda_i chi^2_1,
  * where the lambda_i are the eigenvalues of S, as in waves.h. The traces of

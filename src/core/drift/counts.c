@@ -106,8 +106,8 @@ words_of(fc_drift_counts *counts)
 }
 
 /*
- * Returns the array of the cells of 0, one per column. It follows the bits of
- * the pending rows.
+ * Returns the indices of the cells of 0 (counts.h), one per column. They are
+ * stored after the bits of the pending rows.
  */
 static inline uint8_t *
 zero_cells(fc_drift_counts *counts)
@@ -141,8 +141,9 @@ fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 }
 
 /*
- * Checks that the cells of every column add up to the number of rows, that no
- * count exceeds it, and that NULLs are counted only if they are known.
+ * Checks that the cells of every column add up to the number of rows, and that
+ * no count exceeds this number. Counts of NULLs must be 0 without
+ * FC_DRIFT_NULLS. Returns FC_OK or FC_EFORMAT.
  */
 static fc_status
 check_numbers(const fc_drift_counts *counts)

@@ -28,16 +28,19 @@
  *     uint32 words[2 * FC_DRIFT_LANES(bits)]    bit i of a word: row i in the
  *                                               first half of the words, row
  *                                               32 + i in the second
- *     uint32 planes[2 * FC_DRIFT_PLANES]        the bits of weights, in the
- *                                               same order
- *     uint8  zero[FC_DRIFT_LANES(dim)]          the cell of 0 in each column
+ *     uint32 planes[2 * FC_DRIFT_PLANES]        word 2 p: bit p of the weights
+ *                                               of rows 0 to 31, word 2 p + 1:
+ *                                               of rows 32 to 63
+ *     uint8  zero[FC_DRIFT_LANES(dim)]          index of the cell of 0 in each
+ *                                               column
  * The number of rows and the cells include pending rows. Counts of pairs
  * include them once they are folded.
  *
- * A sparse row is counted in the cells of its elements at first. In these
- * columns, its weight is subtracted from the cell of 0, modulo the width of a
- * count. fc_drift_fold then adds the weight of all sparse rows to the cell of
- * 0 of every column.
+ * The cell of 0 is the cell that contains the value 0. A sparse row is first
+ * counted in the cells of its elements. In the columns of its elements, its
+ * weight is subtracted from the cell of 0, modulo the width of a count.
+ * fc_drift_fold then adds the weight of all sparse rows to the cell of 0 of
+ * every column.
  */
 #ifndef FC_DRIFT_COUNTS_H
 #define FC_DRIFT_COUNTS_H
@@ -62,7 +65,7 @@
  */
 #define FC_DRIFT_BATCH	64
 
-/* Number of bits of a weight. */
+/* Number of bits of the weight of a row. */
 #define FC_DRIFT_PLANES	12
 
 /* Maximum weight of a row. */
@@ -156,8 +159,8 @@ fc_drift_numbers(const fc_drift_counts *counts)
 /*
  * Returns the number of statistics whose variances between units are stored.
  * They are, in this order:
- *     cumulative cells, rows with both bits of a pair, and NULLs, each at the
- *     index of its count
+ *     rows in a cell or below, rows with both bits of a pair, and NULLs, each
+ *     at the index of its count
  *     rows with exactly one bit of a pair
  *     ranks of the columns
  *     means of the columns
@@ -219,8 +222,8 @@ fc_drift_is_folded(const fc_drift_counts *counts)
 /*
  * Copies counts into fc_drift_counts_size(source, flags) bytes. The copy has
  * these flags, and FC_DRIFT_NULLS if the source has it. The source must be
- * folded. With FC_DRIFT_UNITS, the units are 0. Returns FC_EOVERFLOW if there
- * are too many rows for 32 bits.
+ * folded. With FC_DRIFT_UNITS, the fc_drift_units and the variances of the
+ * copy are 0. Returns FC_EOVERFLOW if there are too many rows for 32 bits.
  */
 fc_status	fc_drift_convert(const fc_drift_counts *source, uint8_t flags,
 							 fc_drift_counts *target);

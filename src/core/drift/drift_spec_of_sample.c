@@ -436,7 +436,7 @@ typedef struct column_scale
 /*
  * Sets `own` to the median distance from x of the n values that differ from x,
  * or to 1 if there are none. Sets `trust` to n / (n + POOLED_VALUES). If n is
- * 2 or more and all distances are equal, as for the ones of a category, the
+ * 2 or more and all distances are equal, as in a column of zeros and ones, the
  * scale is exact, and `trust` is 1. Overwrites work->value.
  */
 static void

@@ -10,8 +10,8 @@
 #include "sketch/spec.h"
 
 /*
- * Maximum number of sample rows that are used, the first ones. With more rows,
- * edges are placed more precisely, but this takes longer. A guess.
+ * Maximum number of rows that are used, from the start of the sample. With
+ * more rows, edges are placed more precisely, but this takes longer. A guess.
  */
 #define FC_DRIFT_SAMPLE	5000
 
@@ -24,9 +24,9 @@ size_t		fc_drift_spec_bound(const fc_weighted_rows *sample);
 /*
  * Chooses a spec, and writes it into fc_drift_spec_bound(sample) bytes. If a
  * column has at most FC_DRIFT_EDGES distinct values, all of them are edges.
- * Otherwise its edges are the distinct quantiles. While there is room, the
- * next smaller value below each value that many rows share is an edge, too.
- * Weights are ignored.
+ * Otherwise its edges are the distinct quantiles. If many rows have the value
+ * of an edge, the next smaller sample value is an edge, too, while there is
+ * room. Weights are ignored.
  */
 void		fc_drift_choose(const fc_weighted_rows *sample, uint64_t seed,
 							fc_arena *work, fc_drift_spec *spec);

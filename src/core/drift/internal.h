@@ -9,8 +9,8 @@
 #include "drift/test.h"
 
 /*
- * Number of columns in a tile of thresholds. Threshold k of these columns is
- * one vector of 16 floats.
+ * Number of columns in a tile of thresholds, which separate the cells of a
+ * column. Threshold k of the columns of a tile is one vector of 16 floats.
  */
 #define FC_DRIFT_TILE	16
 
@@ -31,7 +31,10 @@ bool		fc_drift_take_floats(const float *x, const double *origin, size_t d,
 void		fc_drift_places(const float *x, const float *threshold, size_t count,
 							size_t tiles, int32_t *place);
 
-/* Sets words |= mask where x <= lower or x > upper; n is a multiple of 16. */
+/*
+ * Sets words[i] |= mask for each i < n with x[i] <= lower[i] or x[i] >
+ * upper[i]. n must be a multiple of 16.
+ */
 void		fc_drift_set_bits(const float *x, const float *lower, const float *upper,
 							  size_t n, uint32_t mask, uint32_t *words);
 
@@ -267,15 +270,16 @@ bool		fc_drift_null_table(const fc_drift_sides *sides, size_t j, fc_two_by_two *
 
 /*
  * Adds to the list the tables of pairs of bits with the smallest log_p. If
- * `moved` is not NULL, skips pairs in which a column j has moved[j].
+ * `moved` is not NULL, skips pairs with a column j for which moved[j] is true.
  */
 void		fc_drift_search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena,
 								  fc_table_list *tables);
 
 /*
  * Returns the absolute difference of the mean normal scores of both sides in
- * column j, divided by its standard deviation if nothing has changed. Sets
- * *square to the variance of this difference for scores of variance 1.
+ * column j, divided by the standard deviation that it has if nothing has
+ * changed. Sets *square to the variance of this difference for scores of
+ * variance 1.
  */
 double		fc_drift_rank_z(const fc_drift_sides *sides, size_t j, double *square);
 

@@ -16,8 +16,8 @@
 /*
  * Sets the mean and the standard deviation of column j among the rows of a
  * side without a NULL in the column. In the sketch, a NULL is the value that
- * stands in for it. Around this value, NULLs add nothing to the sums, so that
- * only the number of rows must be corrected.
+ * stands in for it. NULLs add nothing to sums of differences from this value,
+ * so that only the number of rows must be corrected.
  */
 static void
 moments_of_side(const fc_drift_sides *sides, int side, size_t j, double *mean,
@@ -86,8 +86,8 @@ column_log_p(const fc_drift_sides *sides, size_t j,
 
 /*
  * Returns true if dimension j is the indicator of the NULLs of a column of the
- * table: on each side, the share of rows in its strongest table and the share
- * of NULLs add up to 1.
+ * table. The share that fc_drift_strongest_of_column compares and the share of
+ * NULLs then add up to 1 on each side.
  */
 static bool
 indicates_null(const fc_drift_sides *sides, size_t j)
@@ -106,10 +106,11 @@ indicates_null(const fc_drift_sides *sides, size_t j)
 }
 
 /*
- * Sets moved[j], for each of the d dimensions, to true if its column_log_p is
- * below the limit. If the NULLs of a column of the table have such a p-value,
- * sets moved[j] for all dimensions of this column, too. Lists the dimensions
- * and the NULLs below the limit that have the smallest p-values.
+ * Sets moved[j], for each of the d dimensions, to true if column_log_p is
+ * below the limit, a logarithm. If the log p-value of the NULLs in a column of
+ * the table is below the limit, all dimensions of this column moved. Stores
+ * the dimensions and NULLs with the smallest p-values below the limit in
+ * `tables`, without the indicators of NULLs.
  */
 static void
 list_columns(const fc_drift_sides *sides, const fc_drift_tests *tests,
@@ -143,8 +144,9 @@ list_columns(const fc_drift_sides *sides, const fc_drift_tests *tests,
 
 /*
  * Appends a move for each table with log_p + log_tests below the limit, until
- * there are `max` moves. A column has at most one move for its values and one
- * for its NULLs; a pair of columns has at most one.
+ * there are `max` moves. log_tests is the logarithm of F T (test.h), or 0 if
+ * log_p includes it. A column has at most one move for its values and one for
+ * its NULLs; a pair of columns has at most one.
  */
 static void
 take_moves(const fc_table_list *tables,

@@ -47,8 +47,9 @@ fixed_fields_valid(const fc_drift_spec *spec)
 }
 
 /*
- * Returns true if the edges of column j rise from its smallest value, and its
- * thirds are indices of existing edges.
+ * Returns true if column j is valid. Its edges must be finite and ascend, from
+ * its smallest value or above, and unused edges must be infinite. The indices
+ * in `third` must be below the number of edges.
  */
 static bool
 column_valid(const fc_drift_spec *spec, size_t j)

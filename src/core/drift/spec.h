@@ -10,9 +10,10 @@
  *     rows with x <= e       for each of up to FC_DRIFT_EDGES edges e
  *     rows with x < least    where `least` is the smallest sample value
  * Each row has bits. A plain bit is set if the value of a column is above the
- * middle edge of the column. A far bit is set if the value is at or below the
- * lower outer edge, or above the upper outer edge. For every pair of bits, the
- * rows with both bits set are counted.
+ * middle edge of the column, which is the edge nearest its median. A far bit
+ * is set if the value is at or below the lower outer edge, or above the upper
+ * outer edge. The outer edges are the edges nearest the quartiles. For every
+ * pair of bits, the rows with both bits set are counted.
  *
  * Layout (offsets multiples of 8, padding zero, native byte order):
  *     fc_drift_spec
@@ -61,15 +62,15 @@
 #define FC_DRIFT_PLAIN	512
 
 /*
- * Maximum number of columns of a spec with far bits, which quadruple the
- * number of pairs. A guess.
+ * Maximum number of columns of a spec that has far bits. A spec with more
+ * columns has none, because far bits quadruple the number of pairs. A guess.
  */
 #define FC_DRIFT_FAR	128
 
 /*
- * Maximum size in bytes of 32-bit counts with pairs. If counts would be
- * larger, fewer columns have bits. A higher limit allows more pairs, in larger
- * stored values. A guess.
+ * Maximum size in bytes of the 32-bit counts of a spec, pairs included. If the
+ * counts would be larger, fewer columns get a plain bit. A higher limit allows
+ * more pairs, in larger stored values. A guess.
  */
 #define FC_DRIFT_MAX_BYTES	((size_t) 1 << 20)
 

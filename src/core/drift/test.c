@@ -268,9 +268,10 @@ typedef struct test_set
 } test_set;
 
 /*
- * Shift of a normal column, in standard deviations, that changes its share
- * below the median by one standard deviation of the indicator of "below the
- * median": sqrt(pi / 2).
+ * Factor that converts g (test.h) to the shift of a normal column in standard
+ * deviations: sqrt(pi / 2). A small shift h changes the share below the median
+ * by h / sqrt(2 pi). The standard deviation of "below the median", an
+ * indicator, is 1/2.
  */
 #define DEVIATIONS_PER_SPLIT	1.2533141373155003
 

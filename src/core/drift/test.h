@@ -119,14 +119,15 @@ typedef struct fc_drift_sides
 	const fc_drift_fill *fill;
 
 	/*
-	 * [0] training rows, [1] new rows, folded; NULL: of the six sets of
-	 * tests, only waves can apply
+	 * folded counts of [0] the training rows, [1] the new rows. If one is
+	 * NULL, only the waves can be tested.
 	 */
 	const fc_drift_counts *counts[2];
 
 	/*
-	 * [0] training rows, [1] new rows. Waves and means are not tested if one
-	 * is NULL. Waves are not tested if the spec has a basis.
+	 * sketches of [0] the training rows, [1] the new rows. If one is NULL,
+	 * waves and means are not tested. Waves are not tested if the spec has a
+	 * basis.
 	 */
 	const fc_sketch_view *sketch[2];
 	const fc_wave_null *null;	/* null distribution of the waves; NULL: waves
@@ -144,8 +145,8 @@ typedef enum fc_verdict
 	/*
 	 * One of four reasons: rows have weights, and a few rows have most of the
 	 * weight; a side has fewer than FC_DRIFT_MIN_ROWS rows; no test set
-	 * applies; or the p-value is not below the threshold, and `hidden` is
-	 * above FC_DRIFT_MAX_HIDDEN.
+	 * applies; or the p-value is not below the threshold, and
+	 * fc_drift_result.hidden is above FC_DRIFT_MAX_HIDDEN.
 	 */
 	FC_VERDICT_TOO_FEW,
 	FC_VERDICT_NONE,			/* the p-value is not below the threshold */
@@ -179,7 +180,7 @@ typedef struct fc_drift_result
 
 	/*
 	 * shift of a single column, in standard deviations, up to which drift may
-	 * go undetected
+	 * go undetected; NaN if no test applies
 	 */
 	double		hidden;
 

@@ -5,7 +5,10 @@
 
 #include "drift/internal.h"
 
-/* Mean size of units minus 1, up to which rows count as independent. */
+/*
+ * Value of b_i - 1 (units.h) up to which it is rounding error and rows count
+ * as independent.
+ */
 #define ROUNDING	1e-9
 
 /* ---- variances between units ---- */
@@ -57,9 +60,9 @@ variance_of_number(part_counts *c, size_t i)
 }
 
 /*
- * Sets between[cell] to v of the cumulative cells of column j. Returns v of
- * the normal scores of the column, for which the rows of all parts are ranked
- * together.
+ * Sets between[cell], for each cell of column j, to v of the rows in this cell
+ * or below. Returns v of the normal scores of the column. The scores are
+ * computed from the ranks of the rows of all parts together.
  */
 static float
 count_column(part_counts *c, size_t j, float *between)
@@ -91,9 +94,9 @@ count_column(part_counts *c, size_t j, float *between)
 }
 
 /*
- * Sets, for each pair of bits, `both` to v of the rows with both bits, and
- * `alone` to v of the rows with exactly one of them. one[p * bits + b] is the
- * number of rows of part p with bit b.
+ * Computes v for each pair of bits, in the order of counts.h. `both` receives
+ * v of the rows with both bits, and `alone` v of the rows with exactly one of
+ * the two bits. one[p * bits + b] is the number of rows of part p with bit b.
  */
 static void
 count_pairs(part_counts *c, const double *one, float *both, float *alone)
@@ -140,11 +143,12 @@ count_mean(part_counts *c, size_t j)
 /*
  * Sets wave_excess, wave_square and wave_cube of the units. V is the
  * covariance matrix of the mean waves z, and z_p are the mean waves of part p.
- * With K_pq = h_p h_q <z_p - z, z_q - z>, the traces of powers of V are sums
- * over distinct parts:
+ * With K_pq = h_p h_q <z_p - z, z_q - z>, the traces of powers of V are
+ * estimated by
  *     tr V = sum K_pp, tr V^2 = sum K_pq^2, tr V^3 = sum K_pq K_qr K_rp,
- * each divided by the share of tuples of distinct parts among all tuples. The
- * rows of c are the weights of the parts.
+ * where p, q and r are distinct parts. With P effective parts, the first two
+ * sums are divided by 1 - 1/P, and the third by (1 - 1/P) (1 - 2/P). c->rows
+ * has the sum of the weights of each part.
  */
 static void
 count_waves(const part_counts *c, fc_arena *arena, fc_drift_units *units)

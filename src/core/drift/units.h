@@ -3,9 +3,10 @@
  *
  * Units are independent, but rows of one unit are not. The rows are counted in
  * parts. The part of a row depends on a hash of its unit, so that parts are
- * independent, too. Let c_p be the count in part p and m_p the number of rows
- * of the part, with the share s = sum c_p / sum m_p. The variance between
- * units per row is
+ * independent, too. For a count, such as the rows up to an edge, let c_p be
+ * the count in part p. Let m_p be the number of rows of the part, and s = sum
+ * c_p / sum m_p the share of counted rows. The variance between units per row
+ * is
  *     v = sum_p (c_p - s m_p)^2 / ((1 - sum_p h_p^2) sum_p m_p)
  * where h_p = m_p / sum m_p. Independent rows have v = s (1 - s).
  *
@@ -23,11 +24,11 @@
  * because rho is estimated from few parts.
  *
  * A row with a weight is treated as a unit. Counts are then sums of weights,
- * divided by the mean weight, and b_i = n_i sum (share of the weight)^2.
- * Weights that are independent of the count have rho = 1. The effective number
- * of rows is then (sum of weights)^2 / sum of squared weights (L. Kish). If
- * weighted rows are in units, the weight of a unit is the sum of the weights
- * of its rows.
+ * divided by the mean weight, and b_i = n_i sum_r (share of row r in the sum
+ * of weights)^2. Weights that are independent of the count have rho = 1. The
+ * effective number of rows is then (sum of weights)^2 / sum of squared weights
+ * (L. Kish). If weighted rows are in units, the weight of a unit is the sum of
+ * the weights of its rows.
  *
  * A unit with rows on both sides makes the sides more similar than independent
  * sides. P-values are then too large rather than too small.
@@ -38,9 +39,9 @@
 #include "drift/test.h"
 
 /*
- * Number of parts. With more parts, fewer units share a part. P-values are
- * then calibrated with fewer units, and tails are shorter, but counting takes
- * more memory (bench/drift.py).
+ * Number of parts. With more parts, fewer units share a part. Fewer units then
+ * suffice for calibrated p-values, and Student's t has shorter tails, but
+ * counting takes more memory (bench/drift.py).
  */
 #define FC_DRIFT_PARTS	64
 
@@ -54,15 +55,17 @@
 
 typedef struct fc_drift_parts
 {
-	fc_drift_sides all;			/* sums of all parts, stored as two equal
-								 * sides */
+	fc_drift_sides all;			/* sums of all parts; both sides point to them */
 	size_t		count;
 
-	/* `count` parts, each stored as two equal sides with folded counts */
+	/*
+	 * array of `count` parts with folded counts; both sides of a part point
+	 * to its counts and its sketch
+	 */
 	const fc_drift_sides *part;
 
 	/*
-	 * units, rows and square have the meaning of these fields in
+	 * units, rows and square are copied to the fields of these names in
 	 * fc_drift_units
 	 */
 	int64_t		units;
@@ -71,17 +74,17 @@ typedef struct fc_drift_parts
 } fc_drift_parts;
 
 /*
- * Sets the units of `target`, a copy of the counts of all parts with
- * FC_DRIFT_UNITS: the number of units, the variances between them, and the
- * null distribution of the waves. With fewer than two effective parts,
- * variances and waves stay 0.
+ * Fills in the fc_drift_units of `target`, and the variances between units.
+ * `target` is a copy of the counts of all parts, with FC_DRIFT_UNITS. If there
+ * are fewer than two effective parts, the variances and the null distribution
+ * of the waves stay 0.
  */
 void		fc_drift_count_units(const fc_drift_parts *parts, fc_arena *arena,
 								 fc_drift_counts *target);
 
 /* ---- the test ---- */
 
-/* Returns true if both sides have FC_DRIFT_UNITS: units or weights. */
+/* Returns true if the rows of both sides are in units or have weights. */
 static inline bool
 fc_drift_has_units(const fc_drift_sides *sides)
 {
@@ -89,7 +92,10 @@ fc_drift_has_units(const fc_drift_sides *sides)
 		(sides->counts[0]->flags & sides->counts[1]->flags & FC_DRIFT_UNITS);
 }
 
-/* Returns true if a side has fewer than FC_DRIFT_MIN_PARTS effective parts. */
+/*
+ * Returns true if rows are in units or have weights, and a side has fewer than
+ * FC_DRIFT_MIN_PARTS effective parts.
+ */
 bool		fc_drift_too_few_units(const fc_drift_sides *sides);
 
 /* Design effects of a statistic. */
@@ -97,9 +103,9 @@ typedef struct fc_drift_design
 {
 	double		effect[2];		/* number of rows of each side per effective
 								 * row; 1 without units */
-	double		freedom;		/* degrees of freedom of the variance of the
-								 * difference of the sides; infinite if it is
-								 * known */
+	double		freedom;		/* degrees of freedom of the estimated
+								 * variance of the difference between the
+								 * sides; infinite if rows are independent */
 } fc_drift_design;
 
 /*

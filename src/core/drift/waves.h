@@ -1,9 +1,10 @@
 /*
  * waves.h - tests whether two sketches come from one distribution.
  *
- * Let z1 and z2 be the mean waves of n1 and n2 rows of one distribution, c =
- * 1/n1 + 1/n2, and S the covariance matrix of the m moments phi(x) / sqrt(m)
- * of a row. With the eigenvalues lambda_i of S,
+ * The mean waves of rows are the means of their m moments phi(x) / sqrt(m).
+ * Let z1 and z2 be the mean waves of n1 and n2 rows of one distribution, and c
+ * = 1/n1 + 1/n2. Let S be the covariance matrix of the moments of a row. With
+ * the eigenvalues lambda_i of S,
  *     ||z1 - z2||^2 = c sum_i lambda_i chi^2_1
  * This squared distance has mean c tr S, variance 2 c^2 tr S^2 and third
  * central moment 8 c^3 tr S^3. The unbiased MMD^2 is the squared distance
@@ -109,18 +110,20 @@ typedef struct fc_wave_law
  * than two rows, the first five fields of *test are NaN. A shift of one column
  * by h standard deviations changes the sketch, on average over the columns, by
  *     MMD^2 = h^2 / d mean_j(a_j sum_i omega_ji^2 s_i^2)
- * where a_j is |z_j|^2 of the training rows, corrected for sampling noise. s_i
- * is the scale of the spec or, if the spec has no scale, the standard
- * deviation of the training rows. `law` is NULL if rows are independent; the
- * null distribution then follows from `null`, the traces for a single row.
+ * where a_j is |z_j|^2 of the training rows, corrected for sampling noise, and
+ * omega_j is the frequency of moment j. s_i is the scale of column i in the
+ * spec or, if the spec has no scale, the standard deviation of the column in
+ * the training rows. `law` is NULL if rows are independent; the null
+ * distribution then follows from `null`, the traces for a single row.
  */
 void		fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows,
 							const fc_wave_null *null, const fc_wave_law *law, fc_arena *arena,
 							fc_wave_test *test);
 
 /*
- * Returns P(sum lambda_i chi^2_1 >= mean + excess), approximated by a gamma
- * distribution with the moments that `null` gives.
+ * Returns P(sum lambda_i chi^2_1 >= sum lambda_i + excess). The sum is
+ * approximated by a shifted gamma distribution with the variance 2
+ * null->square and the third central moment 8 null->cube.
  */
 double		fc_wave_tail(double excess, const fc_wave_null *null);
 

@@ -195,7 +195,10 @@ fc_angle(double x, double period, double to[2])
 	to[1] = sin(angle);
 }
 
-/* Distance from the end of a period, in periods, that is a rounding error. */
+/*
+ * Distance from the end of a period, in periods, up to which a value counts as
+ * the start of the period, because of rounding.
+ */
 #define ANGLE_ERROR	1e-6
 
 double
@@ -384,7 +387,10 @@ fc_has_cycle(fc_feature_kind kind, fc_cycle cycle)
 		(cycles[kind] >> cycle & 1) != 0;
 }
 
-/* Returns true if the cycle of a feature fits its kind, and has a period. */
+/*
+ * Returns true if the cycle of a feature fits its kind, and has a positive
+ * period. Without a cycle, the period must be 0.
+ */
 static bool
 cycle_fits(const fc_encoder_feature *feature)
 {
@@ -461,8 +467,9 @@ features_fit(walk *at)
 }
 
 /*
- * Returns true if only categories of columns have a type, only types have a
- * collation, and only cyclic timestamps have a time zone.
+ * Returns true if the names of types and collations are valid. Only a category
+ * that is not a jsonb path has a type, and only a type has a collation. A
+ * cyclic timestamp may have the name of a time zone in place of a type.
  */
 static bool
 types_fit(walk *at)

@@ -38,15 +38,15 @@
 
 #define FC_ENCODER_VERSION		1
 
-/* Maximum number of columns of an encoder, a limit of the stored format. */
+/* Maximum number of features of an encoder, a limit of the stored format. */
 #define FC_MAX_FEATURES	4096
 
 /* Maximum size in bytes of an encoder's text, a limit of the stored format. */
 #define FC_MAX_ENCODED_TEXT	((size_t) 1 << 26)
 
 /*
- * Range of the weight of a column, within which squares in float neither
- * vanish nor overflow.
+ * Range of the weight of a column. Within it, squares of scaled coordinates
+ * neither vanish nor overflow in float.
  */
 #define FC_MIN_COLUMN_WEIGHT	1e-6
 #define FC_MAX_COLUMN_WEIGHT	1e6
@@ -72,8 +72,8 @@ typedef enum fc_feature_kind
 typedef enum fc_cycle
 {
 	FC_CYCLE_NONE,
-	FC_CYCLE_PERIOD,			/* period given by the user; a number, or
-								 * seconds of an interval */
+	FC_CYCLE_PERIOD,			/* period given by the user; values are
+								 * numbers, or intervals in seconds */
 	FC_CYCLE_DAY,				/* seconds since midnight */
 	FC_CYCLE_WEEK,				/* days since Monday for a date; else seconds
 								 * since the Monday's midnight */
@@ -159,8 +159,8 @@ typedef struct fc_encoder_feature
 								 * dimension, for unknown values */
 	uint8_t		missing;		/* 1: the last dimension indicates NULL */
 	uint8_t		cycle;			/* fc_cycle */
-	uint8_t		turns;			/* 1: the values of the sample are spread over
-								 * more than one period */
+	uint8_t		turns;			/* 1: the values of the sample span one period
+								 * or more */
 	uint8_t		padding[4];		/* always 0 */
 	double		period;			/* 0: the feature is not cyclic */
 	double		lowest;			/* values of a cyclic feature are shown from
@@ -204,7 +204,10 @@ typedef struct fc_encoder
 								 * feature, plus 1; 0: empty */
 } fc_encoder;
 
-/* Return true if a feature of this kind can have a logarithm, or this cycle. */
+/*
+ * fc_has_log returns true if a feature of this kind can have a logarithm.
+ * fc_has_cycle returns true if it can have this cycle.
+ */
 bool		fc_has_log(fc_feature_kind kind);
 bool		fc_has_cycle(fc_feature_kind kind, fc_cycle cycle);
 
@@ -277,8 +280,8 @@ bool		fc_encoder_is_scaled(const fc_encoder *encoder);
 
 /*
  * Writes the encoder of a single column of vectors. center and scale each have
- * d values or are NULL. The result takes fc_encoder_size(1, 1, d, 0,
- * strlen(name)) bytes.
+ * d values, or are NULL for centers of 0 or scales of 1. The result takes
+ * fc_encoder_size(1, 1, d, 0, strlen(name)) bytes.
  */
 void		fc_encoder_of_vector(const char *name, size_t d, const double *center,
 								 const double *scale, fc_encoder_header *header);
@@ -294,7 +297,8 @@ bool		fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new);
  * scales and counts of the new one. The two must be alike
  * (fc_encoder_is_alike). The old encoder and `renewed` have `size` bytes.
  * equal[i] is the index of old category i among the new categories of its
- * feature. If it is not one of them, equal[i] is their number.
+ * feature. If the old category is not among them, equal[i] is the number of
+ * these new categories.
  */
 void		fc_encoder_renew(const fc_encoder_header *old_header, size_t size,
 							 const fc_encoder_header *new_header,
@@ -311,9 +315,9 @@ void		fc_encoder_mute(fc_encoder_header *header, size_t size, const bool *flag);
  * which must be numbers or vectors without an indicator. The indicator is
  * weighted as a boolean column, with standard deviation sqrt(p (1 - p)) for a
  * share p of NULLs. The standard deviation of the values is multiplied by
- * sqrt(1 - p), so that it refers to all rows, imputed ones included. `flagged`
- * takes the size of the old value plus fc_encoder_flags_size bytes, given the
- * number of flagged features.
+ * sqrt(1 - p), so that it refers to all rows, imputed ones included. The old
+ * value has `size` bytes. `flagged` has as many bytes plus
+ * fc_encoder_flags_size(number of flagged features).
  */
 size_t		fc_encoder_flags_size(size_t flags);
 void		fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size,
@@ -368,8 +372,8 @@ double		fc_value_of_angle(const fc_encoder_feature *feature,
 							  const double mean[2]);
 
 /*
- * Writes the raw coordinates of a number, but not its indicator of NULL, to
- * `to`.
+ * Writes the raw coordinates of a number to `to`, without its indicator of
+ * NULL.
  */
 void		fc_encode_number(const fc_encoder_feature *feature, double x,
 							 double *to);

@@ -23,7 +23,10 @@
 #define COLUMNS			(FC_FREQUENT_SKETCH_BYTES / ROWS / sizeof(int64_t))
 #define SIGN			(UINT64_C(1) << 63)
 
-/* Maximum number of trailing bits dropped from the keys of numbers, of 64. */
+/*
+ * Maximum number of trailing bits dropped from the keys of numbers, which have
+ * 64 bits.
+ */
 #define MAX_DROPPED	60
 
 /*
@@ -143,8 +146,9 @@ find_slot(const fc_frequent_items *frequent, uint64_t key, const char *text,
 }
 
 /*
- * Sets the text of an entry. A text that is not longer than the previous one
- * overwrites it; else it is appended to the texts.
+ * Sets the text of an entry. A text that is not longer than the entry's
+ * previous text overwrites it. A longer text is appended to the memory of the
+ * texts.
  */
 static void
 keep_text(fc_frequent_items *frequent, fc_frequent_item *entry,
@@ -445,9 +449,11 @@ typedef struct choice_ranges
 {
 	count_range above;			/* texts with counts above high */
 	count_range within;			/* texts with counts from low to high */
-	double		excess_of_low;	/* expected excess of rows if all texts with a
-								 * count of low or more are chosen */
-	double		excess_of_high; /* the same for high */
+	double		excess_of_low;	/* expected excess of rows (fc_most_frequent)
+								 * if all texts with a count of low or more
+								 * are chosen */
+	double		excess_of_high; /* expected excess if all texts with a count
+								 * of high or more are chosen */
 } choice_ranges;
 
 static choice_ranges

@@ -9,11 +9,12 @@
  *
  * Texts: up to FC_FREQUENT_TEXTS distinct texts are counted exactly. If there
  * are more, a sketch of hashed counters gives upper bounds of counts (Cormode,
- * Muthukrishnan 2005). A text may be dropped if its bound is below the share 1
- * / FC_FREQUENT_RARE of the rows so far. A text in at least the share 1 /
- * FC_FREQUENT_CERTAIN of all rows is certainly listed in the end, so that the
- * list of frequent texts does not depend on the order. Texts longer than
- * FC_FREQUENT_LENGTH bytes are only counted together.
+ * Muthukrishnan 2005). A text may be dropped from the list of texts if its
+ * bound is below the share 1 / FC_FREQUENT_RARE of the rows so far. A text in
+ * at least the share 1 / FC_FREQUENT_CERTAIN of all rows is certainly listed
+ * in the end. The list of frequent texts therefore does not depend on the
+ * order of the rows. Texts longer than FC_FREQUENT_LENGTH bytes are only
+ * counted together.
  *
  * Values with several texts: a counter with `keyed` identifies a value by a
  * key of 64 bits. It keeps the text that sorts first by bytes among the texts
@@ -43,12 +44,15 @@
  */
 #define FC_FREQUENT_TEXTS	16384
 
-/* Maximum length in bytes of a text that is counted alone. A guess. */
+/*
+ * Maximum length in bytes of a text with its own count. Longer texts are only
+ * counted together. A guess.
+ */
 #define FC_FREQUENT_LENGTH	255
 
 /*
  * Inverse of the minimum share of the rows so far at which a text stays
- * listed. A larger one keeps more texts, in more memory. A guess.
+ * listed. A larger value keeps more texts, in more memory. A guess.
  */
 #define FC_FREQUENT_RARE	4096
 
@@ -121,8 +125,9 @@ void		fc_frequent_attach(fc_frequent_items *frequent, int64_t *sketch);
 
 /*
  * fc_frequent_next_bytes returns the size in bytes of the memory for the next
- * move. fc_frequent_move moves the values to this memory. If the values exceed
- * the limit, it drops rare texts or rounds the numbers.
+ * move, with room for a text of `length` bytes. fc_frequent_move moves the
+ * values to this memory. If the values exceed the limit, it drops rare texts
+ * or rounds the numbers.
  */
 size_t		fc_frequent_next_bytes(const fc_frequent_items *frequent, size_t length);
 void		fc_frequent_move(fc_frequent_items *frequent, size_t length, void *memory);
@@ -159,14 +164,15 @@ int64_t		fc_frequent_count(const fc_frequent_items *frequent, size_t slot);
  * expected excess of the texts with N >= c is
  *     sum E (N - E N) [N >= c] = c sum P(N = c)
  * which is estimated by c times the number of texts with a count of c. The
- * excess must not exceed a standard deviation of the number of rows with a
- * chosen text.
+ * excess must not exceed one standard deviation of the number of rows that
+ * have a chosen text.
  *
- * If it does, the counts from c - t sqrt(2 c) to c + t sqrt(2 c) are taken as
- * equal, where c is the count of the last chosen text. The expected excess is
- * then between the excesses at the two ends of this range. t is the smallest
- * of 1, 2, .. with an excess that is small enough. If all texts count as equal
- * and the excess is still too large, fewer texts are chosen.
+ * If the excess is larger, the counts from c - t sqrt(2 c) to c + t sqrt(2 c)
+ * are taken as equal, where c is the count of the last chosen text. The
+ * expected excess is then between the excesses at the two ends of this range.
+ * t is the smallest of 1, 2, .. for which the excess is small enough. If the
+ * excess is too large even when all texts count as equal, fewer texts are
+ * chosen.
  */
 size_t		fc_most_frequent(const fc_frequent_items *frequent, size_t max,
 							 uint32_t *chosen);

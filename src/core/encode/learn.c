@@ -8,18 +8,18 @@
 
 /* ---- exact sums of doubles ---- */
 
-/* Number of bits in a digit. */
+/* Number of bits of a digit of an exact sum (learn.h). */
 #define BITS	32
 
-/* Digit 0 counts multiples of 2^-OFFSET. */
+/* Digit 0 of an exact sum counts multiples of 2^-OFFSET. */
 #define OFFSET	1088u
 
 /* Mask of the low BITS bits. */
 #define MASK	UINT64_C(0xFFFFFFFF)
 
 /*
- * Maximum number of additions between two carries, so that a digit does not
- * overflow.
+ * Maximum number of additions between two propagations of carries, so that no
+ * digit overflows its 64 bits.
  */
 #define MAX_PENDING	((int64_t) 1 << 29)
 

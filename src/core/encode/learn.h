@@ -4,8 +4,8 @@
  *
  * A learner counts the values of one feature. The center and the scale of its
  * dimensions are computed from these counts:
- *     numbers     mean and standard deviation over all rows, exact until they
- *                 are rounded once. With robust scaling, the median and
+ *     numbers     mean and standard deviation over all rows, from exact sums
+ *                 that are rounded once. With robust scaling, the median and
  *                 (q3 - q1) / 1.349, which is the standard deviation of a
  *                 normal distribution. The quartiles are exact up to
  *                 FC_FREQUENT_NUMBERS distinct values.
@@ -47,7 +47,8 @@ typedef struct fc_exact_sum
 {
 	int64_t		digit[FC_EXACT_DIGITS]; /* digit i counts multiples of 2^(32 i
 										 * - 1088) */
-	int64_t		pending;		/* number of additions since the last carry */
+	int64_t		pending;		/* number of additions since carries were last
+								 * propagated */
 } fc_exact_sum;
 
 /* Adds x, which must be finite; a sum takes up to 2^40 additions. */
@@ -72,8 +73,9 @@ void		fc_exact_center(fc_exact_sum *squares, const fc_exact_sum *sum, int64_t n,
 /* ---- learners ---- */
 
 /*
- * Maximum magnitude of a number, after the logarithm if there is one, and of
- * an element of a vector. Its square is finite in single precision.
+ * Maximum magnitude of a number, or of an element of a vector. A number with a
+ * logarithm is limited after the logarithm is taken. The square of this
+ * maximum is finite in single precision.
  */
 #define FC_LARGEST_NUMBER	0x1p63
 
@@ -105,11 +107,12 @@ typedef struct fc_learner
 								 * zeroed by the caller */
 	fc_exact_sum *squares;		/* sums of squares, one for each element of
 								 * `sums` */
-	fc_frequent_items values;	/* distinct numbers, for robust scaling */
+	fc_frequent_items values;	/* counts of distinct numbers, for robust
+								 * scaling */
 
 	/*
-	 * distinct texts or values of a category. For FC_FEATURE_ANY, the texts
-	 * of all values.
+	 * counts of the texts or values of a category. For FC_FEATURE_ANY, counts
+	 * of the texts of all values.
 	 */
 	fc_frequent_items categories;
 } fc_learner;
@@ -244,9 +247,9 @@ void		fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice,
 /* ---- statistics of a numeric column, to check before clustering ---- */
 
 /*
- * A sentinel, such as -999, is a value that is farther from the other values
- * than they are from each other. This is the minimum share of the rows with a
- * sentinel. With a smaller share, outliers raise the warning. A guess.
+ * Minimum share of the rows with a sentinel. A sentinel, such as -999, is a
+ * value that is farther from the other values than these are from each other.
+ * With a smaller share, outliers raise the warning. A guess.
  */
 #define FC_SENTINEL_SHARE	0.001
 

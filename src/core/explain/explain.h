@@ -75,9 +75,9 @@ typedef struct fc_threshold
  */
 
 /*
- * Price of a leaf times k, in units of the score. A larger price makes rules
- * fewer and shorter, but more rows that meet a rule have another label
- * (bench/rules.py).
+ * Price of a leaf, in units of the score, times the number k of labels. A
+ * larger price makes rules fewer and shorter, but more rows that meet a rule
+ * have another label (bench/rules.py).
  */
 #define FC_RULES_PRICE	0.03
 
@@ -160,8 +160,8 @@ typedef struct fc_rule_node
 	fc_threshold threshold;
 
 	/*
-	 * share of a leaf's rows that have its label; FC_RULES_DROPPED: the leaf
-	 * was dropped
+	 * share of the rows in a leaf that have the label of the leaf;
+	 * FC_RULES_DROPPED: the leaf was dropped
 	 */
 	double		precision;
 } fc_rule_node;
@@ -257,8 +257,8 @@ bool		fc_rules_meets(const fc_short_rule *rule, const fc_labelled *rows, size_t 
 int32_t		fc_rules_label(const fc_rule_tree *tree, const fc_labelled *rows, size_t i);
 
 /*
- * Fills in the ranges of a leaf, up to FC_RULES_DEPTH, in order from the root.
- * Returns the number of ranges.
+ * Writes the ranges that a row in the leaf must meet to `ranges`, in order
+ * from the root. Returns their number, at most FC_RULES_DEPTH.
  */
 size_t		fc_rules_ranges(const fc_rule_tree *tree, size_t leaf, fc_range *ranges);
 

@@ -85,8 +85,9 @@ count_labels(fc_grower *grower, const fc_grown_node *node)
 
 /*
  * Returns the gain of the best split of a node along one axis. The split is
- * stored in the node if its gain, times `factor`, exceeds node->gain. Restores
- * the counts of count_labels.
+ * stored in the node if its gain, times `factor`, exceeds node->gain. `sum` is
+ * the result of count_labels for the node. The counts of labels are the same
+ * before and after the call.
  */
 static double
 sweep_axis(fc_grower *grower, uint32_t axis, double sum, double factor,
@@ -204,9 +205,9 @@ add_node(fc_grower *grower, int32_t parent, const fc_grown_node *range)
 }
 
 /*
- * Partitions rows [begin, end) of a list: rows below the threshold come first.
- * The order is otherwise kept. Returns the index of the first row above the
- * threshold.
+ * Partitions rows [begin, end) of a list by goes_above: rows below the
+ * threshold come first. Within both parts, the order is unchanged. Returns the
+ * index of the first row above the threshold.
  */
 static size_t
 split_order(fc_grower *grower, uint32_t *rows, size_t begin, size_t end)

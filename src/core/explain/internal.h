@@ -8,8 +8,8 @@
 #include "explain/explain.h"
 
 /*
- * Returns a threshold with few digits, low <= raw < high; low and high are
- * finite, low < high, in stored units.
+ * Returns a threshold with few digits and low <= raw < high. low and high are
+ * finite numbers in stored units, low < high.
  */
 fc_threshold fc_short_threshold(fc_axis_kind kind, double low, double high);
 

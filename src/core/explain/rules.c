@@ -11,7 +11,8 @@
  * Sets worth[j] to the contribution of a correctly labelled row of label j to
  * the score. The fraction 1 - FC_RULES_BALANCE of the maximum score is divided
  * evenly among the rows of the pruning set. The rest is divided evenly among
- * the labels, and the part of each label evenly among its rows.
+ * the labels, and the share of each label evenly among its rows. worth[j] is 0
+ * for a label without rows in the pruning set.
  */
 static void
 weigh_labels(const fc_grower *grower, double *worth)

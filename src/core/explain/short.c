@@ -10,8 +10,9 @@
 #define MISS_COST	(0.85 / 0.15)
 
 /*
- * Factor by which a further condition, or a rule added to the tree, must raise
- * the value. A larger one gives fewer and shorter rules (bench/rules.py).
+ * Factor by which the value of a rule must exceed the value of the best leaf
+ * of its label, and the values of the rules found before for this label. A
+ * larger factor gives fewer and shorter rules (bench/rules.py).
  */
 #define MIN_VALUE_RATIO	1.05
 
@@ -34,9 +35,9 @@ typedef struct short_search
 								 * label */
 	uint8_t    *met;			/* one flag for each training row: true if the
 								 * row meets the ranges */
-	double	   *gains;			/* value of the best range along each axis, d
-								 * numbers */
-	fc_range   *ranges;			/* best range along each axis, d ranges */
+	double	   *gains;			/* d values: value of the best range along
+								 * each axis */
+	fc_range   *ranges;			/* d ranges: best range along each axis */
 } short_search;
 
 /*
@@ -174,8 +175,9 @@ polish(short_search *s, fc_short_rule *rule)
 
 /*
  * Returns a rule of up to `wanted` ranges. The first range is along the axis
- * with the (place + 1)-th greatest gain. The penalty rises with every range,
- * so that the first ranges stay wide.
+ * with the (place + 1)-th greatest gain. The penalty of a row with another
+ * label rises with every range, up to MISS_COST, so that the first ranges stay
+ * wide.
  */
 static fc_short_rule
 find_rule(short_search *s, size_t wanted, size_t place)

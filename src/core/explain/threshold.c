@@ -31,8 +31,8 @@ below_rounding(double low, double high)
 
 /*
  * Sets *t to a multiple of up / down near the middle of low and high, with low
- * <= *t < high; up or down is 1. Returns false, with *t undefined, if there is
- * no such multiple.
+ * <= *t < high. One of up and down is 1. Returns false, with *t undefined, if
+ * there is no such multiple.
  */
 static bool
 find_multiple(double low, double high, double up, double down, double *t)

@@ -1,6 +1,7 @@
 /*
  * assign.c - the nearest centroids of an operator: for one row, for many rows,
- * for sparse rows.
+ * for sparse rows. Row j of the product is v_j, o is the offset, and k, d and
+ * n are the numbers of centroids, dimensions and rows.
  *
  *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)
  *             = argmin_j ||x - (o + v_j)||
@@ -48,9 +49,9 @@
 #include "operator/nearest_heap.h"
 
 /*
- * Number of candidates, besides the requested clusters, up to which computing
- * their distances takes no longer than computing all scores in double. A
- * guess.
+ * Number of candidates, beyond the requested number of clusters, up to which
+ * their distances are computed. With more candidates, computing all scores in
+ * double first is faster. A guess.
  */
 #define FEW_PRODUCT_ROWS	((size_t) 3)
 #define SMALLEST_SQUARE	1e-30	/* smallest square that a float represents
@@ -62,15 +63,16 @@
  * are assigned one by one. A guess.
  */
 #define MAX_FLOATS	((size_t) 1 << 25)
-#define ALIGNMENT	((size_t) 64)	/* size of a cache line in bytes */
+#define ALIGNMENT	((size_t) 64)	/* alignment of a block in bytes, the size
+									 * of a cache line */
 /*
  * Minimum number of rows for assignment in blocks; fewer do not repay the
  * preparation of a block. A guess.
  */
 #define MIN_BLOCK_ROWS	8
 /*
- * Size of a codebook, k * d, from which rows are assigned by matrix products
- * instead of blocks. A guess.
+ * Number of values of a codebook, k * d, from which many rows are assigned by
+ * matrix products instead of in blocks. A guess.
  */
 #define SMALL_CODEBOOK	((size_t) 1 << 15)
 
@@ -248,9 +250,8 @@ ranking_of(const fc_operator *op, const double *x, fc_scored scored,
 /* ---- exact centroids ---- */
 
 /*
- * Input of excluded(), which proves from the score of a centroid that it is
- * farther away than a given distance. The top of this file defines the
- * symbols.
+ * Numbers from which excluded() proves that a centroid is farther from a row
+ * than a given distance. The top of this file defines the symbols.
  */
 typedef struct residual_test
 {
@@ -481,8 +482,9 @@ assign_pruned(const fc_operator *op, const double *x, size_t n,
 /* ---- one row ---- */
 
 /*
- * Returns the label of a row by packs, given the row minus the offset; -1
- * where rounding might change it.
+ * Returns the label of a row, found by packs; -1 if rounding might change it.
+ * `shifted` is the row minus the offset, and `square` the squared length of
+ * `shifted`.
  */
 static int32_t
 packed_label(const fc_operator *op, double square, const float *shifted)
@@ -579,8 +581,8 @@ typedef struct row_block
 	float	   *eight;			/* 8 x d: eight rows minus the offset */
 	float	   *x;				/* d x FC_BLOCK_ROWS: rows minus the offset,
 								 * stored coordinate by coordinate */
-	float	   *work[2];		/* inputs and outputs of the inner factors,
-								 * widest x FC_BLOCK_ROWS each */
+	float	   *work[2];		/* inner_width x FC_BLOCK_ROWS each: outputs
+								 * of all factors but the first */
 	float	   *dots;			/* k x FC_BLOCK_ROWS dot products */
 	float	   *rows;			/* FC_BLOCK_ROWS x k: transpose of dots */
 	fc_scratch	single;			/* scratch space for a row that is assigned
@@ -640,7 +642,7 @@ fc_operator_batch_scratch(const fc_operator *op, size_t n)
 
 /* ---- codebooks ---- */
 
-/* Finds labels and the two lowest scores of a tile of rows. */
+/* Sets the labels and the two lowest scores of the rows of a tile, b->x. */
 static void
 score_tile(const fc_operator *op, const centroid_tile *b, size_t rows,
 		   int32_t *labels)
@@ -822,7 +824,10 @@ apply_inner(const fc_operator *op, row_block *b)
 	return input;
 }
 
-/* Labels the marked rows of a block from all their scores. */
+/*
+ * Labels the marked rows of a block from the scores of all centroids. `input`
+ * is the input of the first factor.
+ */
 static void
 choose_marked(const fc_operator *op, const double *x, const bool *marked,
 			  size_t rows, const float *input, row_block *b, int32_t *labels)
@@ -839,7 +844,10 @@ choose_marked(const fc_operator *op, const double *x, const bool *marked,
 	}
 }
 
-/* Returns one rounding bound that holds for all rows of a block. */
+/*
+ * Returns a rounding bound (fc_operator_rounding) that holds for all rows of a
+ * block.
+ */
 static double
 common_rounding(const fc_operator *op, const row_block *b, size_t rows)
 {

@@ -10,21 +10,21 @@
  *                                            FC_OPERATOR_EXACT_OFFSET
  *     fc_factorization                       only with
  *                                            FC_OPERATOR_FACTORIZATION
- *     fc_factor_header factor[factors]       F_1 .. F_Q, k x . .. . x d
+ *     fc_factor_header factor[factors]       F_1 with k rows .. F_Q with d
+ *                                            columns
  *     float  half_norms[k]
  *     per factor, dense: float values[rows * columns]
  *                sparse: float values[nonzeros], uint32 row_start[rows + 1],
- *                        column[nonzeros] of uint16 where columns <= 65536,
- *                        else uint32
+ *                        column[nonzeros] of uint16 if columns <= 65536,
+ *                        else of uint32
  *     float  residual[k], exact half_norms[k], exact values[k * d]
  *                                            only with FC_OPERATOR_EXACT
  *     int32  number[k]                       only with FC_OPERATOR_NUMBERS,
- *                                            where numbers have gaps; not with
- *                                            FC_OPERATOR_REGIONS
+ *                                            never with FC_OPERATOR_REGIONS
  *     uint64 clusters, int32 cluster[k], peak_cluster[k], float radius[k],
  *         reach[k], peak[k]  only with FC_OPERATOR_REGIONS
- * The digest covers everything after it, and the flags; equal digests mean
- * equal operators.
+ * The digest covers the flags, and all bytes after the digest. Equal digests
+ * mean equal operators.
  */
 #ifndef FC_OPERATOR_BYTES_H
 #define FC_OPERATOR_BYTES_H
@@ -45,15 +45,18 @@
  */
 #define FC_OPERATOR_EXACT_OFFSET	0x04
 
-/* Flag of an operator that stores cluster numbers, because they have gaps. */
+/*
+ * Flag of an operator that stores cluster numbers. They are stored only if
+ * they are not 0 .. k - 1.
+ */
 #define FC_OPERATOR_NUMBERS	0x08
 
 /* Flag of an operator that stores an fc_factorization. */
 #define FC_OPERATOR_FACTORIZATION	0x10
 
 /*
- * Flag of the metric cosine; neither this flag nor FC_OPERATOR_INNER_PRODUCT
- * means euclidean.
+ * Flag of the metric cosine. The metric is euclidean if neither this flag nor
+ * FC_OPERATOR_INNER_PRODUCT is set.
  */
 #define FC_OPERATOR_COSINE	0x20
 
@@ -76,12 +79,14 @@ typedef struct fc_operator_header
 	uint32_t	factors;		/* 1 .. FC_MAX_FACTORS */
 	uint32_t	rerank;			/* 1 .. k or FC_RERANK_EXACT; 0 without
 								 * FC_OPERATOR_EXACT */
-	double		max_row_norm;	/* first of four rounding bounds; see
-								 * operator.h */
+	double		max_row_norm;	/* first of four rounding bounds of
+								 * fc_operator, up to max_growth */
 	double		error_relative;
 	double		error_absolute;
 	double		max_growth;
-	double		exact_max_row_norm; /* first of four fields that are 0 without
+	double		exact_max_row_norm; /* first of four fields of
+									 * fc_exact_centroids, up to
+									 * residual_leakage; 0 without
 									 * FC_OPERATOR_EXACT */
 	double		exact_offset_length;
 	double		orthogonality_defect;
@@ -126,8 +131,8 @@ float	   *fc_operator_place(const fc_operator *op, fc_operator_header *header);
 void		fc_operator_write(const fc_operator *op, fc_operator_header *header);
 
 /*
- * Does the same without a digest, which is 0; fc_operator_measure need not have
- * been called.
+ * Writes op as fc_operator_write does, but with a digest of 0.
+ * fc_operator_measure need not have been called.
  */
 void		fc_operator_write_unmeasured(const fc_operator *op, fc_operator_header *header);
 
@@ -141,8 +146,8 @@ void		fc_operator_view(const fc_operator_header *header, fc_operator *op);
 fc_status	fc_operator_check(const void *bytes, size_t size);
 
 /*
- * Validates bytes like fc_operator_check, but does not compute the digest: for
- * bytes that come from fc_operator_write.
+ * Validates bytes that come from fc_operator_write. Checks the same as
+ * fc_operator_check, except the digest.
  */
 fc_status	fc_operator_check_written(const fc_operator_header *header, size_t size);
 

@@ -9,9 +9,9 @@
 
 /*
  * Ratio of the squared length of the centroids' mean to their mean squared
- * distance from it, above which the mean becomes the offset. An offset keeps
- * three more bits or more of each score, and costs d subtractions per row. A
- * guess.
+ * distance from it, above which the mean becomes the offset. Scores are then
+ * precise by at least three more bits. An offset costs d subtractions per row.
+ * A guess.
  */
 #define OFFSET_RATIO	64.0
 
@@ -80,7 +80,8 @@ find_sparse_mean(const fc_centroid_source *centroids, double *mean,
 }
 
 /*
- * Computes the mean of the centroids; returns true if it should be the offset.
+ * Sets mean to the mean of the centroids. Returns true if it should become the
+ * offset (OFFSET_RATIO).
  */
 static bool
 find_mean(const fc_centroid_source *centroids, double *mean)
@@ -111,7 +112,10 @@ find_mean(const fc_centroid_source *centroids, double *mean)
 	return fc_sum_of_squares(mean, d) > OFFSET_RATIO * spread;
 }
 
-/* Rounds sparse centroids to floats; returns the greatest magnitude. */
+/*
+ * Sets values (k x d) to sparse centroids, rounded to floats. Returns the
+ * greatest absolute value before rounding.
+ */
 static double
 round_sparse_centroids(const fc_centroid_source *centroids, float *values)
 {
@@ -137,8 +141,8 @@ round_sparse_centroids(const fc_centroid_source *centroids, float *values)
 }
 
 /*
- * Rounds the centroids minus the offset to floats; returns the greatest
- * magnitude.
+ * Sets values (k x d) to the centroids minus the offset, rounded to floats.
+ * Returns the greatest absolute value before rounding.
  */
 static double
 round_centroids(const fc_centroid_source *centroids, const double *offset,
@@ -164,8 +168,9 @@ round_centroids(const fc_centroid_source *centroids, const double *offset,
 }
 
 /*
- * Writes the centroids to the header, and the mean that is subtracted from them
- * to the arena, and returns the operator, whose rounding is not measured.
+ * Writes the centroids, as floats, into the bytes at header. Returns a view of
+ * the operator, whose rounding is not measured. The offset of the view, if
+ * there is one, is in the arena. Sets *max as fc_codebook_write does.
  */
 static fc_operator
 place_centroids(fc_metric metric, const fc_centroid_source *centroids,
@@ -186,7 +191,7 @@ place_centroids(fc_metric metric, const fc_centroid_source *centroids,
 	return op;
 }
 
-/* Measures the rounding of a codebook, and writes it to the header. */
+/* Measures the rounding of a codebook, and writes the codebook to header. */
 static void
 write_measured(fc_operator *op, fc_arena *arena, fc_operator_header *header)
 {

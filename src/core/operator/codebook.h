@@ -55,22 +55,23 @@ fc_rows_of_codebook(const fc_operator *op)
 }
 
 /*
- * Writes a codebook of centroids and weights (k) to header, which has space
- * for fc_codebook_size bytes; returns the number of bytes used. Reads each
- * centroid three times. Centroids must be unit vectors (fc_unit_row) for the
- * cosine metric; a codebook for inner products has no offset. *max receives
+ * Writes a codebook of centroids, with k weights, to header, which has space
+ * for fc_codebook_size bytes. Returns the number of bytes used. Reads each
+ * centroid three times. For the metric cosine, centroids must be unit vectors
+ * (fc_unit_row). A codebook for inner products has no offset. *max receives
  * the greatest absolute coordinate after the offset is subtracted, which may
- * overflow a float.
+ * be too large for a float.
  */
 size_t		fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids,
 							  const double *weights, fc_arena *arena,
 							  fc_operator_header *header, double *max);
 
 /*
- * fc_codebook_write_rows does the same for rows that may never be used as an
- * operator: their rounding is not measured, and their digest is 0.
- * fc_codebook_measure completes these bytes in place: they are then equal to the
- * result of fc_codebook_write.
+ * fc_codebook_write_rows writes a codebook of rows that may never be used as
+ * an operator. It does not measure rounding, and writes a digest of 0.
+ * fc_codebook_measure completes the bytes in place. They then equal the result
+ * of fc_codebook_write. fc_codebook_is_measured returns true for completed
+ * bytes.
  */
 static inline bool
 fc_codebook_is_measured(const fc_operator_header *header)
@@ -84,8 +85,8 @@ size_t		fc_codebook_write_rows(fc_metric metric, const fc_centroid_source *rows,
 void		fc_codebook_measure(fc_arena *arena, fc_operator_header *header);
 
 /*
- * Calls fc_operator_attach_exact with the centroids that `source`, an operator
- * of any kind, represents; arrays are in the arena.
+ * Attaches the centroids of `source`, an operator of any kind, to op as its
+ * exact centroids (fc_operator_attach_exact). New arrays are in the arena.
  */
 void		fc_operator_keep_exact(fc_operator *op, const fc_operator *source,
 								   uint32_t rerank, fc_arena *arena);

@@ -7,6 +7,9 @@
  *           B = sum_j C(b_j, 2), E = A B / C(n, 2)
  *     NMI = 2 (H(a) + H(b) - H(a, b)) / (H(a) + H(b))  (arithmetic mean)
  *
+ * n_ij is the number of rows with label i in labelling a and label j in
+ * labelling b, a_i = sum_j n_ij, b_j = sum_i n_ij, and n = sum_ij n_ij.
+ *
  * Pair counts are long double: 1e11 rows make 5e21 pairs.
  */
 #include "operator/contingency.h"
@@ -94,21 +97,22 @@ fc_contingency_list(const fc_contingency *table, fc_arena *arena,
 /* ---- agreement ---- */
 
 /*
- * Labels (keys) of both labellings and their counts (values), ascending by
- * label.
+ * Labels of both labellings a and b, ascending. The key of an item is a label,
+ * and its value is the number of rows with this label.
  */
 typedef struct margins
 {
 	fc_keyed   *a;
 	fc_keyed   *b;
-	size_t		na;
-	size_t		nb;
-	int64_t		n;
+	size_t		na;				/* number of labels in a */
+	size_t		nb;				/* number of labels in b */
+	int64_t		n;				/* number of rows */
 } margins;
 
 /*
- * Sorts items by label and adds up the counts of equal labels; *labels
- * receives the number of different labels.
+ * Sorts items by label, and merges items of equal labels into one with the sum
+ * of their counts. Sets *labels to the number of different labels, which are
+ * the first items of m.
  */
 static void
 merge(fc_keyed *m, size_t n, fc_keyed *scratch, size_t *labels)

@@ -58,9 +58,10 @@ void		fc_contingency_list(const fc_contingency *table, fc_arena *arena,
 								fc_cell *cells);
 
 /*
- * Compute the agreement of two labellings; cells are distinct, with positive
- * counts. Both follow the usual conventions for degenerate tables: two
- * labellings with one cluster each agree fully (1).
+ * Each function sets *score to the agreement of two labellings, given n
+ * distinct cells with positive counts. Two labellings with one cluster each
+ * have the score 1. Returns FC_EOVERFLOW if the counts add up to more than
+ * FC_MAX_ROWS.
  */
 fc_status	fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena,
 							 double *score);

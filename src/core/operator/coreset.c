@@ -16,15 +16,15 @@ typedef double four_doubles
 			__attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 
 /*
- * Minimum number of values of a row that may be stored by its elements. A
- * guess.
+ * Minimum number of values of a row that may be stored as a list of its
+ * elements, the values other than +0. A guess.
  */
 #define MIN_SPARSE_VALUES	256
 
 /*
  * Inverse of the maximum share of elements among the values of a row that is
- * stored by its elements. A larger share saves less memory and takes more
- * time. A guess.
+ * stored as a list of its elements. With a larger share, lists save less
+ * memory and take more time. A guess.
  */
 #define MAX_SPARSE_SHARE	8
 
@@ -93,7 +93,7 @@ heap_in(const fc_coreset *state)
 	return (const uint32_t *) row_in(state, state->capacity);
 }
 
-/* Returns true if x must be stored as an element: all values except +0 are. */
+/* Returns true if x must be stored as an element, as all values except +0. */
 static inline bool
 is_element(double x)
 {
@@ -365,7 +365,10 @@ fc_coreset_is_full(const fc_coreset *state)
 	return state->used <= state->size && state->used == state->capacity;
 }
 
-/* Returns the elements with which a state can store a row of `count` elements. */
+/*
+ * Returns the value of `elements` that a state needs to store a row of `count`
+ * elements; 0 if rows must be stored as dim values.
+ */
 static size_t
 elements_for(const fc_coreset *state, size_t count)
 {
@@ -490,7 +493,10 @@ sift_down(fc_coreset *state, uint32_t slot)
 	heap[at] = slot;
 }
 
-/* Returns the slot for a row of this rank, which place_slot puts in the heap. */
+/*
+ * Returns the slot in which a row of this rank is to be stored. place_slot
+ * then puts the slot into the heap.
+ */
 static uint32_t
 slot_for(fc_coreset *state, double rank)
 {

@@ -5,18 +5,19 @@
  * Row x has the importance q(x) = 1/2 + ||x - c||^2 / (2 v), where c is the
  * center and v is about the mean of ||x - c||^2. The rank of the row is u /
  * q(x). u is a hash of the row and its key, uniform in (0, 1]. The sample
- * consists of the `size` rows of lowest rank. With r the next rank, each row
- * of the sample represents w(x) = 1 / min(1, q(x) r) rows, and for any
- * function f
+ * consists of the `size` rows of lowest rank. Let r be the lowest rank of the
+ * other rows. Each row of the sample represents w(x) = 1 / min(1, q(x) r)
+ * rows, and for any function f
  *     E sum_sample w(x) f(x) = sum_rows f(x)
  * If v = 0, all rows have the same importance. If there are no more than
  * `size` rows, all are taken with weight 1.
  *
- * Ranks may be limited: rows at the limit and above are not taken, and if at
- * most `size` rows are below the limit, r is the limit.
+ * Ranks may be limited: rows with a rank at the limit or above are then not
+ * taken. If at most `size` rows have a rank below the limit, r is the limit.
  *
  * The sample depends on the rows and keys alone, not on their order, so states
- * may be merged. All samples of a training are of this kind, uniform or not.
+ * may be merged. All samples of a training, uniform or not, are made in this
+ * way.
  *
  * A missing coordinate is NaN, and counts as c in the importance. A row of
  * weight w has the rank u / (q(x) w) and represents w / min(1, q(x) w r) rows.
@@ -47,9 +48,10 @@ typedef struct fc_coreset
 	uint8_t		kind;			/* kind of state, FC_STEP_CORESET */
 	uint8_t		metric;			/* fc_metric; cosine rows have length 1 */
 	uint32_t	dim;			/* number of stored values of a row */
-	uint32_t	size;			/* number of rows requested, below 2^31 */
+	uint32_t	size;			/* maximum number of rows in the sample, below
+								 * 2^31 */
 	uint32_t	used;			/* number of rows stored, 0 .. size + 1; the
-								 * extra one gives r */
+								 * row beyond the sample has the rank r */
 	uint32_t	capacity;		/* number of rows that can be stored, even */
 	uint64_t	seed;
 	int64_t		count;			/* number of rows offered to the sample */
@@ -96,18 +98,18 @@ double		fc_coreset_importance(const double *x, const double *center,
 
 /*
  * Sets *limit to the rank below which the fraction `share` of all rows is
- * expected, 0 < share < 1. The n importances and weights describe a sample of
- * these rows.
+ * expected, 0 < share < 1. importances and weights, n values each, are from a
+ * sample of these rows.
  */
 void		fc_coreset_limit(const double *importances, const double *weights,
 							 size_t n, double share, double *limit);
 
 /*
- * fc_coreset_hash replaces the n keys in hashes by hashes of the key and of
- * the first two values of its row (d values). The values distinguish the rare
- * rows that share a key. fc_coreset_ranks computes the ranks of n rows (d
- * values, finite or missing) from these hashes, for weight 1. The caller
- * divides the rank of a row by its weight.
+ * fc_coreset_hash replaces each of the n keys in hashes by a hash of the key
+ * and of the first two of the d values of its row. The values distinguish rows
+ * with the same key, which are rare. fc_coreset_ranks computes from these
+ * hashes the ranks of n rows with d values, finite or missing. The ranks are
+ * for weight 1. The caller divides the rank of a row by its weight.
  */
 void		fc_coreset_hash(uint64_t seed, const double *x, size_t n, size_t d,
 							uint64_t *hashes);
@@ -115,9 +117,10 @@ void		fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes,
 							 const double *x, size_t n, double *ranks);
 
 /*
- * Returns the rank of a sparse row of weight 1 without missing values, which
- * differs from that of fc_coreset_ranks by rounding. center_square: the value
- * of fc_coreset_center_square, which is computed once for many rows.
+ * fc_coreset_sparse_rank returns the rank of a sparse row of weight 1 without
+ * missing values. It differs from the result of fc_coreset_ranks only by
+ * rounding. center_square is the result of fc_coreset_center_square, ||c||^2,
+ * which the caller computes once for many rows.
  */
 double		fc_coreset_center_square(const fc_coreset *state);
 double		fc_coreset_sparse_rank(const fc_coreset *state, uint64_t hash,
@@ -144,8 +147,9 @@ void		fc_coreset_move(const fc_coreset *from, size_t elements, size_t capacity,
 void		fc_coreset_take(fc_coreset *state, double rank, const double *x);
 
 /*
- * The same functions for a sparse row with ascending indices. The state's rows
- * have no weights.
+ * fc_coreset_sparse_elements and fc_coreset_take_sparse do for a sparse row
+ * with ascending indices what fc_coreset_elements and fc_coreset_take do for
+ * x. The rows of the state must have no weights.
  */
 size_t		fc_coreset_sparse_elements(const fc_coreset *state, const fc_sparse_row *row);
 void		fc_coreset_take_sparse(fc_coreset *state, double rank, const fc_sparse_row *row);

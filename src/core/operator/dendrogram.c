@@ -11,8 +11,8 @@ typedef struct tree_work
 	size_t		k;
 	double	   *row;			/* k x d: centroids */
 	double	   *weight;			/* k: weight of each node */
-	double	   *distance;		/* k (k - 1) / 2: D of nodes a < b, at pair(a,
-								 * b) */
+	double	   *distance;		/* k (k - 1) / 2: D (codebook.h) of nodes a
+								 * and b, at pair(a, b) */
 	bool	   *joined;			/* k: true if the node was merged into another */
 	size_t	   *chain;			/* k: nodes of the current chain */
 

@@ -14,8 +14,8 @@ fc_fit_scratch(const fc_operator *op)
 }
 
 /*
- * Reads row i. Missing values become the coordinates of the nearest centroid,
- * or fill values if the operator cannot be compared with such rows.
+ * Reads row i into `row`. Missing values become the coordinates of the nearest
+ * centroid, or fill values if fc_partial_suits is false.
  */
 static void
 read_row(const fc_operator *op, const fc_weighted_rows *rows, size_t i,
@@ -145,8 +145,8 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
 }
 
 /*
- * Returns the mean of the squared distances without the farthest rows, which
- * have the fraction `trim` of the weight.
+ * Returns the weighted mean of the squared distances. The farthest rows, with
+ * the fraction `trim` of the weight, are left out.
  */
 static double
 trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena)
@@ -230,13 +230,13 @@ fc_davies_bouldin(const double *centroids, size_t k, size_t d,
 
 typedef struct quality_sums
 {
-	double	   *weights;		/* k sums of w, a row's weight; the next six
-								 * fields have k values, too */
-	double	   *rows;			/* numbers of rows */
+	double	   *weights;		/* k values, as in the next six fields: sums
+								 * of w, the weight of a row */
+	double	   *rows;			/* numbers of rows of the clusters */
 	double	   *distances;		/* sums of w a, where a is the distance to the
 								 * nearest centroid */
 	double	   *squares;		/* sums of w a^2 */
-	double	   *silhouettes;
+	double	   *silhouettes;	/* sums of w times the silhouette */
 	double	   *totals;			/* sums of w ||x - m||^2 */
 	double	   *worst;			/* Davies-Bouldin index of each cluster */
 	double	   *mean;			/* d: m, the mean of all rows */

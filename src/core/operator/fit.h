@@ -51,7 +51,7 @@ void		fc_fit_rows(const fc_operator *op, const fc_weighted_rows *rows,
 typedef struct fc_fit
 {
 	size_t		n;
-	size_t		k;				/* number of labels, which are 0 .. k - 1 */
+	size_t		k;				/* number of clusters; labels are 0 .. k - 1 */
 	const double *weights;
 	const int32_t *labels;
 	const double *squares;
@@ -62,8 +62,8 @@ typedef struct fc_fit
 	 * value is missing
 	 */
 	const double *factors;
-	const double *counts;		/* n values, the counts of fc_weighted_rows,
-								 * or NULL */
+	const double *counts;		/* n values: `counts` of fc_weighted_rows;
+								 * NULL: u_i is 1 */
 } fc_fit;
 
 /* Returns the squared distance of row i, multiplied by its factor. */

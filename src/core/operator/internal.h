@@ -34,8 +34,8 @@ typedef struct fc_scored
 								 * factor, if there are several factors */
 
 	/*
-	 * square of the rounding bound inside the factors: sum over q of (error_q *
-	 * ||y_(q+1)||)^2, see rounding_bounds.c
+	 * square of the rounding bound inside the factors: sum over the factors q
+	 * of (error_q * ||input of factor q||)^2
 	 */
 	double		variance;
 } fc_scored;
@@ -142,8 +142,8 @@ struct fc_operator_sell
 };
 
 /*
- * Computes y = A x; returns ||y||^2. scratch has a->rows + a->added floats. If
- * a->order is NULL, scratch may be y.
+ * Computes y = A x, and returns ||y||^2. scratch has a->rows + a->added
+ * floats. If a->order is NULL, scratch must be y.
  */
 float		fc_sell_apply(const fc_sell *a, const float *x, float *y, float *scratch);
 

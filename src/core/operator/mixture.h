@@ -22,20 +22,21 @@
 #define FC_MIN_SPREAD	1e-3
 
 /*
- * Computes the probabilities p (k) of the clusters for row x (d doubles, NaN
- * where missing if fc_partial_suits). In the formula above, d becomes the
- * number of observed values. spreads are the k standard deviations s_j, finite
- * and not negative; scratch has fc_operator_scratch floats. The sum of p is 1
- * up to k roundings. Cost: k distances.
+ * Sets p (k values) to the probabilities of the clusters for row x (d
+ * doubles). A missing value is NaN, which is allowed if fc_partial_suits. In
+ * the formula above, d is then the number of observed values. spreads are the
+ * k standard deviations s_j, finite and not negative; scratch has
+ * fc_operator_scratch floats. The sum of p is 1 up to k roundings. Cost: k
+ * distances.
  */
 void		fc_operator_responsibilities(const fc_operator *op, const double *spreads,
 										 const double *x, fc_scratch scratch, double *p);
 
 /*
- * Number of virtual rows that fc_relative_distance adds to each cluster, with
- * a variance between the cluster's variance and the common one. A larger
- * number moves the scales of clusters with few rows closer to the common
- * scale. With 0, a cluster of equal rows has no scale. A guess.
+ * Number of virtual rows that fc_relative_distance adds to each cluster. Their
+ * variance is between the variance of the cluster and the common variance. A
+ * larger number moves the scales of clusters with few rows closer to the
+ * common scale. With 0, a cluster of equal rows has no scale. A guess.
  */
 #define FC_COMMON_ROWS	10.0
 

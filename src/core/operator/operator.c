@@ -351,14 +351,14 @@ fc_operator_distance(const fc_operator *op, size_t j, const double *x,
 /* ---- regions ---- */
 
 /*
- * Rounding of a centroid that fc_operator_centroid_rounding allows for,
- * relative to the length of the centroid; a float rounds by 2^-24.
+ * Relative rounding error of a centroid in fc_operator_centroid_rounding. It
+ * is larger than the rounding error of one float, 2^-24.
  */
 #define CENTROID_ROUNDING	0x1p-21
 
 /*
- * Rounding of an offset that fc_operator_centroid_rounding allows for,
- * relative to the length of the offset; a double rounds by 2^-53.
+ * Relative rounding error of an offset in fc_operator_centroid_rounding. It is
+ * larger than the rounding error of one double, 2^-53.
  */
 #define OFFSET_ROUNDING	0x1p-50
 

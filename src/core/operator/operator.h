@@ -33,9 +33,9 @@ typedef struct fc_factor
 	size_t		nonzeros;
 	const float *values;		/* rows x columns values, or `nonzeros` values
 								 * if sparse */
-	const uint32_t *row_start;	/* rows + 1 values: index of each row's first
-								 * entry, then the number of entries; NULL if
-								 * dense */
+	const uint32_t *row_start;	/* rows + 1 values: index of the first entry
+								 * of each row, followed by the number of all
+								 * entries; NULL if dense */
 	const uint32_t *column;		/* column index of each entry; NULL if dense
 								 * or if short_column is used */
 	const uint16_t *short_column;	/* column index of each entry, in stored
@@ -119,7 +119,8 @@ typedef struct fc_regions
 {
 	size_t		clusters;		/* number of clusters; 0: no regions, each
 								 * centroid is a cluster */
-	const int32_t *cluster;		/* k: cluster of each centroid, -1 for noise */
+	const int32_t *cluster;		/* k: cluster of each centroid; -1: the
+								 * centroid is noise */
 	const int32_t *peak_cluster;	/* k: cluster of each centroid; for noise,
 									 * the cluster to which it would belong */
 	const float *radius;		/* k: radius of the ball of rows about each
@@ -351,8 +352,8 @@ void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count,
  * does, but from given scores (k): ||x - centroid j||^2 / 2 minus a number
  * that is the same for all j. bound must be at least the error of a score plus
  * the error of half a distance. Distances are computed only for the centroids
- * that may be among the nearest. Not for operators with exact centroids that
- * re-rank only the best few.
+ * that may be among the nearest. The operator must not have exact centroids
+ * that re-rank only the best few.
  */
 void		fc_operator_nearest_scored(const fc_operator *op, const double *x,
 									   const double *scores, double bound,
@@ -427,10 +428,10 @@ int32_t		fc_operator_label_of(const fc_operator *op, size_t j, const double *x,
 double		fc_operator_outlier(const fc_operator *op, size_t j, double squared);
 
 /*
- * Labels a batch of rows (n x d doubles) exactly as fc_operator_assign does:
- * by matrix products for a codebook, else by blocks of rows. scratch has
- * fc_operator_batch_scratch(op, n) floats; this number grows with n and is
- * never less than fc_operator_scratch(op).
+ * fc_operator_assign_batch labels rows (n x d doubles) exactly as
+ * fc_operator_assign does, but many rows at a time. labels has n elements, and
+ * scratch has fc_operator_batch_scratch(op, n) floats. This number grows with
+ * n, and is never less than fc_operator_scratch(op).
  */
 size_t		fc_operator_batch_scratch(const fc_operator *op, size_t n);
 void		fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,
@@ -460,8 +461,8 @@ typedef struct fc_columns
 } fc_columns;
 
 /*
- * Returns the number of bytes that fc_columns_make takes from its arena; 0 if
- * labels are not decided by one codebook alone.
+ * Returns the number of bytes that fc_columns_make takes from its arena.
+ * Returns 0 if the labels are not the labels of a single codebook.
  */
 size_t		fc_columns_worksize(const fc_operator *op);
 

@@ -31,8 +31,9 @@ size_t		fc_partial_scratch(const fc_operator *op);
 
 /*
  * Returns the lowest j with the minimum D_j(x); 0 for a row without observed
- * coordinates. Prepared packs or a k-d tree of the operator save time. Cost: 2
- * k multiply-adds for each observed coordinate, or a search of the tree.
+ * coordinates. If the operator has packs or a k-d tree (fc_operator_pack,
+ * fc_operator_prune), the search is faster. Cost: 2 k multiply-adds for each
+ * observed coordinate, or a search of the tree.
  */
 size_t		fc_partial_assign(const fc_operator *op, const double *x, fc_scratch scratch);
 

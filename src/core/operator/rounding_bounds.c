@@ -95,8 +95,8 @@ gamma_of(double additions)
 }
 
 /*
- * Returns an upper bound on the spectral norm of |F|, the absolute values of
- * F; sums is scratch space of one float per column.
+ * Returns an upper bound on the spectral norm of |F|, the matrix of the
+ * absolute values of F. sums is scratch space of one float per column.
  */
 static double
 magnitude_norm(const fc_factor *factor, float *sums)
@@ -264,8 +264,8 @@ rounding_weights(const fc_operator *op, const fc_operator_block8 *block8,
 }
 
 /*
- * Returns a factor's error. `max` is the maximum from measure_rounding, or for
- * a codebook the length of its longest row.
+ * Returns the field `error` of a factor. `max` is the maximum from
+ * measure_rounding or, for a codebook, the length of its longest row.
  */
 static double
 factor_error(const fc_operator *op, double max)
@@ -284,8 +284,9 @@ factor_error(const fc_operator *op, double max)
 #define SUMMED_ROWS	8
 
 /*
- * Computes apply_magnitude for SUMMED_ROWS rows of a dense factor, from
- * `first` on. Eight independent sums hide the latency of additions.
+ * Computes the results of apply_magnitude for SUMMED_ROWS rows of a dense
+ * factor, from row `first` on. Eight independent sums hide the latency of
+ * additions.
  */
 static void
 apply_dense_magnitude(const fc_factor *factor, size_t first, const float *in,
@@ -303,7 +304,8 @@ apply_dense_magnitude(const fc_factor *factor, size_t first, const float *in,
 }
 
 /*
- * Computes out = |F| in, plus `add` per operation; all values are positive.
+ * Sets out to |F| times in, plus `add` for each operation. `in` has positive
+ * values.
  */
 static void
 apply_magnitude(const fc_factor *factor, const float *in, float add, float *out)

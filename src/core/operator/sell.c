@@ -22,8 +22,8 @@
 
 /*
  * Minimum number of entries in a full piece, as a multiple of the mean number
- * per row. With 2, splitting long rows adds fewer pieces than half the number
- * of rows. A guess.
+ * of entries per row. With 2, splitting long rows adds fewer pieces than half
+ * the number of rows. A guess.
  */
 #define MEANS_A_PIECE	2
 
@@ -74,8 +74,8 @@ added_pieces(const fc_factor *factor)
 }
 
 /*
- * Returns true if the factor applied after factor f is sliced: its columns can
- * be renumbered, so its input can have any order.
+ * Returns true if the factor applied after factor f, factor f - 1, is sliced.
+ * Its columns can then be renumbered, so that its input can have any order.
  */
 static bool
 renumbers(const fc_operator *op, size_t f)
@@ -86,8 +86,9 @@ renumbers(const fc_operator *op, size_t f)
 /* A row of a factor, or a piece of a long row. */
 typedef struct lane
 {
-	uint32_t	row;			/* index of the row; for an added piece, lane
-								 * of its row */
+	uint32_t	row;			/* index of the row; for a further piece of a
+								 * long row, index of the lane with the first
+								 * piece */
 	uint32_t	first;			/* index of the lane's first entry in the
 								 * factor */
 	uint32_t	length;

@@ -168,8 +168,9 @@ add_pair(fc_pair *p, fc_pair q)
 }
 
 /*
- * Adds one row with the given squared distance to the sums of its cluster;
- * elements lists its non-zeros, or is NULL.
+ * Adds one row to the sums of its cluster. `squared` is its squared distance
+ * to the centroid. `elements` lists its non-zeros; NULL: all values of x are
+ * added.
  */
 static void
 account(fc_step *step, const fc_step_view *view, const fc_operator *op,
@@ -478,8 +479,8 @@ order_rows(const rows_work *w, size_t k, size_t n)
 }
 
 /*
- * Sums rows of cluster j into w->sum; returns the sum of their squared
- * distances to the centroid.
+ * Sets w->sum to the sum of `count` rows of cluster j, whose indices are in
+ * `rows`. Returns the sum of their squared distances to the centroid.
  */
 FC_CLONES
 static double

@@ -2,8 +2,9 @@
  * step.h - sums over rows assigned to an operator: a Lloyd step, the SSE,
  * scores.
  *
- *     lloyd        number of rows, W_j = sum w, and sum w x of each cluster, and
- *                  SSE = sum w ||x - c_l||^2
+ *     lloyd        for each cluster, the number of rows, sum w and sum w x;
+ *                  for all rows, the SSE: the sum of w ||x - c_j||^2, where
+ *                  c_j is the nearest centroid of x
  *     sse          only the SSE
  *     silhouette   sum of a score of each row, w (b - a) / max(a, b), where
  *                  a and b are the distances to the two nearest centroids
@@ -11,8 +12,8 @@
  *
  * The state is flat bytes that contain the operator, so that any process can
  * assign the pending rows: the rows that are buffered until a batch is full.
- * Sums are double-double (Knuth's two-sum): the order of rows changes them by
- * less than 1e-15 relative, far within the documented 1e-12.
+ * Sums are double-double (Knuth's two-sum). The order of the rows changes a
+ * sum by less than 1e-15 of its value. The documentation promises 1e-12.
  *
  * Layout (offsets multiples of 8):
  *     fc_step, the operator's bytes, int64 counts[k], pair weights[k],
@@ -25,8 +26,9 @@
 #include "operator/bytes.h"
 
 /*
- * Kinds of aggregate states, which are stored: a new kind gets the next number
- * and, if it is a step, a row of `kinds` in step.c.
+ * Kinds of aggregate states. The numbers are stored, so that a new kind gets
+ * the next free number. If it is a step, it also gets a row of `kinds` in
+ * step.c.
  */
 enum
 {
@@ -42,7 +44,8 @@ enum
 
 /*
  * fc_step_is_kind returns true if states of this kind are an fc_step.
- * fc_step_sums_scores returns true if they sum a score for each row.
+ * fc_step_sums_scores returns true if a state of this kind has the sum of the
+ * scores of its rows.
  */
 bool		fc_step_is_kind(int kind);
 bool		fc_step_sums_scores(int kind);
@@ -84,7 +87,7 @@ typedef struct fc_step
 	uint32_t	pending;		/* number of pending rows */
 	uint32_t	capacity;		/* maximum number of pending rows */
 	uint64_t	operator_size;	/* size of the operator in bytes */
-	int64_t		count;
+	int64_t		count;			/* number of rows, without pending rows */
 	fc_pair		total;			/* SSE, or the sum of scores */
 	fc_pair		weight;			/* sum of weights; must follow total */
 } fc_step;
@@ -138,8 +141,8 @@ void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
 								 double squared, double weight, fc_scratch scratch);
 
 /*
- * Adds rows (n x d) to a lloyd state without pending rows, all of them
- * assigned immediately. weights: n values; NULL: all weights are 1. Scratch:
+ * Assigns rows (n x d) and adds them to a lloyd state, which must have no
+ * pending rows. weights has n values; NULL: all weights are 1. scratch has
  * fc_step_rows_scratch floats.
  */
 size_t		fc_step_rows_scratch(const fc_operator *op, size_t n);

@@ -46,9 +46,9 @@
 #define MIN_SQUARE	1e-20
 
 /*
- * P-value below which a day is an alarm. It amounts to half a percent per
- * year. A larger value finds changes days earlier, with more false alarms
- * (bench/change_points.py, bench/tuned.py).
+ * P-value below which a day is an alarm. It is half a percent, divided by the
+ * number of days of a year. A larger value finds changes days earlier, with
+ * more false alarms (bench/change_points.py, bench/tuned.py).
  */
 #define ALARM_P_VALUE	(0.005 / 365.0)
 
@@ -90,8 +90,8 @@ typedef struct day_null
 {
 	double		trace;			/* tr S */
 	fc_wave_null null;
-	size_t		days;			/* number of days it was estimated from; 0: no
-								 * estimate yet */
+	size_t		days;			/* number of days from which the distribution
+								 * was estimated; 0: no estimate yet */
 } day_null;
 
 /* ---- the series ---- */

@@ -173,8 +173,9 @@ check_numbers(const fc_drift_counts *counts)
 }
 
 /*
- * Returns true if there are no units, or if all their numbers are finite and
- * none but wave_excess is negative.
+ * Returns true if there are no units, or if they are valid. All numbers must
+ * be finite and, except wave_excess, not negative. Sizes of units must be
+ * above 0.
  */
 static bool
 units_valid(const fc_drift_counts *counts)
@@ -365,8 +366,9 @@ cell_of(const fc_drift_prepared *prepared, size_t j, float x)
 
 /*
  * Returns the number of thresholds of column j below an element x of a sparse
- * row. Thresholds ascend: if x is at least 0, all thresholds below 0 are below
- * x, too.
+ * row. The thresholds ascend. If x is not below the value 0 of the column, all
+ * thresholds below 0 are therefore below x, and only the others are compared
+ * with x.
  */
 static inline uint8_t
 cell_of_element(const fc_drift_prepared *prepared, size_t j, float x)

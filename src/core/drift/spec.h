@@ -93,7 +93,7 @@ typedef struct fc_drift_spec
 	 */
 	uint8_t		metric;
 	uint8_t		flags;
-	uint64_t	digest[2];		/* hash of all fields except `container` and
+	uint64_t	digest[2];		/* hash of all bytes except `container` and
 								 * `digest` */
 	uint32_t	dim;
 	uint32_t	plain;			/* number of plain bits */

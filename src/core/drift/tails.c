@@ -107,8 +107,8 @@ fc_hypergeometric_log_p(double c1, double n1, double c2, double n2)
 	double		term = 1.0;
 	double		sum = 1.0;
 
-	if (c2 * n1 < c1 * n2)		/* the lower tail of c2 is the upper tail of
-								 * c1 */
+	if (c2 * n1 < c1 * n2)		/* c2 is below its mean, and its lower tail is
+								 * the upper tail of c1 */
 		return fc_hypergeometric_log_p(c2, n2, c1, n1);
 	for (double x = c2; x < fmin(t, n2) && term > NEGLIGIBLE * sum; x++)
 	{

@@ -76,7 +76,7 @@ typedef enum fc_cycle
 								 * numbers, or intervals in seconds */
 	FC_CYCLE_DAY,				/* seconds since midnight */
 	FC_CYCLE_WEEK,				/* days since Monday for a date; else seconds
-								 * since the Monday's midnight */
+								 * since midnight of Monday */
 	FC_CYCLE_YEAR				/* days since 1 January in a year of 366 days */
 } fc_cycle;
 
@@ -145,9 +145,9 @@ typedef struct fc_encoder_feature
 	uint32_t	categories;
 
 	/*
-	 * Name of the type whose equality finds categories, or of the time zone
-	 * of a cyclic timestamp with time zone. If the length is 0, categories
-	 * are found by their texts, or there is no time zone.
+	 * Name of a type or of a time zone. Categories are found by the equality
+	 * of this type; length 0: by their texts. Values of a cyclic timestamp
+	 * are in this time zone; length 0: it has no time zone.
 	 */
 	fc_encoder_text type;
 	fc_encoder_text collation;	/* length 0: the type has no collation */
@@ -335,8 +335,9 @@ typedef enum fc_cell_kind
 } fc_cell_kind;
 
 /*
- * Value of a feature. It must be finite, have the cell kind that fits the
- * feature's kind and, if it is a vector, the width of the feature.
+ * Value of a feature. A number or element must be finite. The kind of the cell
+ * must fit the kind of the feature. A vector must have
+ * fc_feature_values(feature) elements.
  */
 typedef struct fc_feature_cell
 {

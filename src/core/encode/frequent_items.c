@@ -18,8 +18,8 @@
  */
 #define FIRST_TEXT	256
 
-#define ROWS			4		/* number of hashed counters that every text
-								 * increments */
+#define ROWS			4		/* number of rows of hashed counters; each
+								 * text has a counter in every row */
 #define COLUMNS			(FC_FREQUENT_SKETCH_BYTES / ROWS / sizeof(int64_t))
 #define SIGN			(UINT64_C(1) << 63)
 
@@ -237,7 +237,8 @@ next_text_capacity(const fc_frequent_items *frequent, size_t length)
 	if (!frequent->texts || frequent->text_used + length <= capacity)
 		return capacity;
 	if (capacity > 0 && frequent->text_kept + length <= capacity / 2)
-		return capacity;		/* the move drops enough replaced texts */
+		return capacity;		/* fc_frequent_move drops replaced texts,
+								 * which makes enough room */
 	return capacity == 0 ? FIRST_TEXT : 2 * capacity;
 }
 

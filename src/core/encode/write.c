@@ -109,8 +109,9 @@ write_numbers(encoder_writer *w, const fc_learner *learner,
 }
 
 /*
- * Writes the categories, and sets center to the shares of the rows in each
- * category, with other values, and with NULL. Sets scale and fill, too.
+ * Writes the categories of a feature. Sets center to shares of the rows: the
+ * share in each category, the share with other values, and the share with
+ * NULL. Sets scale and fill, too.
  */
 static void
 write_categories(encoder_writer *w, const fc_learner *learner,

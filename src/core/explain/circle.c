@@ -1,4 +1,7 @@
-/* circle.c - cuts a cyclic axis, so that rules have ranges of it; see explain.h */
+/*
+ * circle.c - cuts the circle of a cyclic axis, so that rules can have ranges
+ * of its values; see explain.h
+ */
 #include "explain/internal.h"
 
 #include "base/sort.h"

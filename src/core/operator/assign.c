@@ -617,8 +617,8 @@ block_floats(const fc_operator *op, size_t n)
 }
 
 /*
- * Returns true if op labels rows in blocks, provided that a block is not too
- * large.
+ * Returns true if op labels rows in blocks, if block_floats allows blocks.
+ * Other operators label rows in tiles, by bounds or with a k-d tree.
  */
 static inline bool
 takes_blocks(const fc_operator *op)
@@ -668,7 +668,9 @@ score_tile(const fc_operator *op, const centroid_tile *b, size_t rows,
 	}
 }
 
-/* Returns the number of rows without a label: their label is negative. */
+/*
+ * Returns the number of rows with a negative label, which have no label yet.
+ */
 static size_t
 count_unlabelled(const int32_t *labels, size_t rows)
 {
@@ -771,8 +773,9 @@ assign_each(const fc_operator *op, const double *x, size_t n,
 /* ---- products ---- */
 
 /*
- * Fills x (d x FC_BLOCK_ROWS) with the rows minus the offset; unused lanes
- * become zero.
+ * Sets b->x (d x FC_BLOCK_ROWS) to the rows minus the offset, and
+ * b->scored[r].square to the squared length of row r. Unused lanes become
+ * zero.
  */
 static void
 fill_block(const fc_operator *op, const double *x, size_t rows, row_block *b)

@@ -452,8 +452,8 @@ columns_valid(const fc_factor *factor)
 }
 
 /*
- * Checks the fields of an fc_factorization. Relative errors in a weighted norm
- * may exceed 1; a NaN fails every comparison.
+ * Checks the fields of an fc_factorization, which may be NULL. Relative errors
+ * may exceed 1, because the norm is weighted. They must not be NaN.
  */
 static bool
 factorization_valid(const fc_factorization *from)
@@ -500,7 +500,8 @@ exact_valid(const fc_operator *op)
 }
 
 /*
- * Checks the regions: clusters are numbered from 0, at most one per centroid.
+ * Returns true if there are no regions, or if they are valid. Clusters must be
+ * numbered from 0, and must not outnumber the centroids.
  */
 static bool
 regions_valid(const fc_operator *op, int flags)
@@ -525,8 +526,8 @@ regions_valid(const fc_operator *op, int flags)
 }
 
 /*
- * Checks the cluster numbers, which must ascend and have a gap; numbers
- * without a gap are not stored.
+ * Checks the cluster numbers, if there are any. They must ascend, and differ
+ * from 0 .. k - 1, which is not stored.
  */
 static bool
 numbers_valid(const fc_operator *op)

@@ -109,7 +109,7 @@ typedef struct fc_factor_header
 	uint32_t	columns;
 	uint32_t	padding;		/* always 0 */
 	uint64_t	nonzeros;		/* rows x columns for a dense factor */
-	double		error;			/* rounding bound, see operator.h */
+	double		error;			/* rounding bound, `error` of fc_factor */
 } fc_factor_header;
 
 /*
@@ -140,14 +140,15 @@ void		fc_operator_write_unmeasured(const fc_operator *op, fc_operator_header *he
 void		fc_operator_view(const fc_operator_header *header, fc_operator *op);
 
 /*
- * Validates `size` untrusted bytes, aligned to 8, except for the checks of
- * fc_operator_verify. Returns FC_OK or FC_EFORMAT.
+ * Validates `size` untrusted bytes, aligned to 8. fc_operator_verify then
+ * checks that the half norms and the rounding bounds agree with the factors.
+ * Returns FC_OK or FC_EFORMAT.
  */
 fc_status	fc_operator_check(const void *bytes, size_t size);
 
 /*
- * Validates bytes that come from fc_operator_write. Checks the same as
- * fc_operator_check, except the digest.
+ * Validates bytes that come from fc_operator_write. Performs all checks of
+ * fc_operator_check except the check of the digest.
  */
 fc_status	fc_operator_check_written(const fc_operator_header *header, size_t size);
 

@@ -461,8 +461,9 @@ fill_points(const fc_operator *op, plane_work *w)
 }
 
 /*
- * Computes the positions p_j (fc_operator_plane), and the share of each axis
- * in the squared distances.
+ * Sets places (k x 2) to the positions p_j (fc_operator_plane), and shown to
+ * the share of each axis in the squared distances. Both must be zeroed.
+ * `largest` is the result of fill_points.
  */
 static void
 project_cloud(const fc_operator *op, double largest, const plane_work *w,

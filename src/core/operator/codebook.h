@@ -37,8 +37,8 @@ typedef struct fc_centroid_source
 } fc_centroid_source;
 
 /*
- * Returns the centroids of a codebook as rows, weighted by the size of their
- * clusters.
+ * Returns the centroids of a codebook as rows. The weight of a row is the
+ * weight of its cluster.
  */
 static inline fc_weighted_rows
 fc_rows_of_codebook(const fc_operator *op)
@@ -154,7 +154,8 @@ typedef struct fc_join
 	int32_t		right;
 	/* sqrt(2 D): the distance of the nodes if both were single rows */
 	double		height;
-	double		weight;			/* weight of all rows below the node */
+	double		weight;			/* sum of the weights of the clusters below
+								 * the node */
 } fc_join;
 
 

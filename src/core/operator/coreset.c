@@ -93,7 +93,10 @@ heap_in(const fc_coreset *state)
 	return (const uint32_t *) row_in(state, state->capacity);
 }
 
-/* Returns true if x must be stored as an element, as all values except +0. */
+/*
+ * Returns true if x must be stored as an element of a sparse row. This is the
+ * case for all values except +0.
+ */
 static inline bool
 is_element(double x)
 {

@@ -81,9 +81,9 @@ fc_coreset_coordinates(const fc_coreset *state)
 size_t		fc_coreset_bytes(size_t dim, size_t elements, size_t capacity);
 
 /*
- * Initialises an empty state whose rows are not sparse; center (dim values)
- * may be NULL if variance is 0. weighted: the last value of a row is its
- * weight.
+ * Initialises an empty state whose rows are not sparse. center (dim values)
+ * may be NULL if variance is 0. If `weighted` is true, the last value of a row
+ * is its weight.
  */
 void		fc_coreset_init(size_t dim, size_t size, size_t capacity, uint64_t seed,
 							const double *center, double variance, double limit,
@@ -170,8 +170,9 @@ fc_coreset_row_ranks(const fc_coreset *state)
 }
 
 /*
- * Returns the dim values of the row in a slot: their address in the state or,
- * if the rows are sparse, `row`, which receives them.
+ * Returns the address of the dim values of the row in a slot. If rows are
+ * sparse, the values are written to `row`, and the address is `row`. Otherwise
+ * they are in the state.
  */
 const double *fc_coreset_row(const fc_coreset *state, size_t slot, double *row);
 

@@ -443,8 +443,8 @@ fill_buckets(const fc_operator *op, const fc_weighted_rows *rows, fc_arena *aren
 }
 
 /*
- * Inserts a row into a query's list of nearest rows if its score is low
- * enough.
+ * Inserts a row into the list of nearest rows of a query, if its score is
+ * below the highest score in the list.
  */
 static void
 offer(const recall_work *w, size_t query, float score, int32_t row)

@@ -95,7 +95,7 @@ void		fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count,
  * means of f: each leaves out the rows farthest from their centroids, with the
  * fraction `trim` of W. error is the standard error of the difference of the
  * untrimmed means, if the rows are independent draws from one distribution:
- * sqrt(sum w^2 (f_a - f_b - mean of f_a - f_b)^2) / W. changed is the fraction
+ * sqrt(sum w^2 (f_a - f_b - mean(f_a - f_b))^2) / W. changed is the fraction
  * of W with different labels.
  */
 typedef struct fc_comparison
@@ -112,9 +112,9 @@ void		fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim,
 /* ---- clusters ---- */
 
 /*
- * Quality of one cluster or of all. Undefined measures are NAN: all but weight
- * if there are no rows, silhouette and davies_bouldin if there is one cluster,
- * explained if all rows are equal.
+ * Quality of one cluster or of all. Undefined measures are NAN. If there are
+ * no rows, only weight is defined. If there is one cluster, silhouette and
+ * davies_bouldin are undefined. If all rows are equal, explained is undefined.
  */
 typedef struct fc_quality
 {

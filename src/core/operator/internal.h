@@ -206,10 +206,10 @@ fc_operator_block8 fc_operator_block8_work(const fc_operator *op, float *scratch
 
 /*
  * Computes `count` <= FC_BLOCK8 rows of the product from `first` on, and
- * stores them in rows (count x d). weights may be NULL. Otherwise weights[f]
- * has one value per row of factor f > 0, and sums[f][lane] receives
- * sum_r weights[f][r] p_r^2, where p is row first + lane of the product of the
- * factors 0 .. f - 1.
+ * stores them in rows (count x d). If weights is not NULL, computes sums for
+ * each factor f > 0. weights[f] has one value per row of the factor. Let p be
+ * row first + lane of the product of the factors 0 .. f - 1. sums[f][lane]
+ * receives sum_r weights[f][r] p_r^2.
  */
 void		fc_operator_rows(const fc_operator *op, size_t first, size_t count,
 							 double *const *weights, float *scratch,

@@ -37,8 +37,8 @@ fc_relative_distance(const fc_operator *op, size_t j, double weight, double spre
 }
 
 /*
- * Replaces the squared distances of the nearest clusters by their weights, and
- * all others by 0.
+ * Replaces the squared distance of each of the nearest clusters by the weight
+ * of the cluster, and all other distances by 0.
  */
 static void
 weigh_nearest(const fc_operator *op, double *p)

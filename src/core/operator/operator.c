@@ -185,8 +185,8 @@ fc_operator_score_double(const fc_operator *op, const double *x, float *scratch)
 }
 
 /*
- * Writes row j of a factor to every lanes-th element of out, which must be
- * zeroed.
+ * Writes row j of a factor to elements 0, lanes, 2 lanes .. of out, which must
+ * be zeroed.
  */
 static void
 spread_row(const fc_factor *factor, size_t j, size_t lanes, double *out)

@@ -154,8 +154,9 @@ typedef struct fc_factorization
 	uint32_t	padding;		/* always 0 */
 
 	/*
-	 * ||U - V|| / ||U||, with weighted rows and the offset subtracted; U are
-	 * the centroids that were factored
+	 * ||U - V|| / ||U||, where U are the centroids that were factored, and V
+	 * is the product of the factors. The rows are weighted, and the offset is
+	 * subtracted.
 	 */
 	double		relative_error;
 	double		svd_error;		/* relative error of an SVD with the same
@@ -193,8 +194,8 @@ typedef struct fc_operator
 	double		max_row_norm;
 
 	/*
-	 * rounding outside the factors changes a score by at most error_relative *
-	 * ||x - o|| + error_absolute
+	 * The roundings of x - o, v_j, the half norm and the score change a score
+	 * by at most error_relative * ||x - o|| + error_absolute.
 	 */
 	double		error_relative;
 	double		error_absolute;
@@ -331,8 +332,8 @@ void		fc_operator_project(const fc_operator *op, const float *x,
 /*
  * Returns the index of the centroid nearest to x: the lowest j with the
  * minimum of fc_operator_distance, up to the rounding described at the top of
- * this file. x has d doubles, below 2^63 in magnitude (the offset is
- * subtracted in double). Cost: one multiply-add for each non-zero of the
+ * this file. x has d doubles, below 2^63 in magnitude. The offset is
+ * subtracted in double. Cost: one multiply-add for each non-zero of the
  * factors, and a distance in double for each centroid whose score is within
  * the rounding bound of the lowest score. If a product has many such
  * centroids, the scores are first computed again in double, which leaves few.

@@ -6,24 +6,26 @@
  * v_j is row j of the product, computed in double and rounded to float once;
  * its half norm is summed in double and rounded once.
  *
- * u = 2^-24. A codebook's float dot products of m terms obey |fl(a . x) - a .
- * x| <= gamma_m |a| . |x|, gamma_m = m u / (1 - m u), in any order, with or
+ * Let u = 2^-24, and let fl() be a result in float. For a codebook, dot
+ * products of m terms obey |fl(a . x) - a . x| <= gamma_m |a| . |x|, where
+ * gamma_m = m u / (1 - m u). This holds for any order of the terms, with or
  * without fused multiply-add (Higham 2002, section 3.1).
  *
- * Through several factors, worst cases multiply to useless bounds. There, the
- * roundings delta are assumed to be independent with mean 0 (Higham & Mary
- * 2019, SIAM J. Sci. Comput. 41(5)). With y_q = fl(F_q y_(q+1)), y_(Q+1) = x,
- * P_q = F_1 .. F_(q-1) and s_qrt the partial sums of row r of F_q, the error
- * is
+ * Through several factors, worst cases multiply to useless bounds. The
+ * roundings delta are therefore assumed to be independent with mean 0 (Higham
+ * & Mary 2019, SIAM J. Sci. Comput. 41(5)). Let y_(Q+1) = x, y_q = fl(F_q
+ * y_(q+1)) and P_q = F_1 .. F_(q-1). Let s_qrt, t = 1, 2, .., be the partial
+ * sums of the dot product of row r of F_q and y_(q+1). The error of dot
+ * product j is
  *
  *     y_1j - (V x)_j = sum_q sum_r P_q,jr sum_t delta_qrt s_qrt, |delta| <= u,
  *
  * and the variance of the error of score j is at most u^2 sum_q sum_r P_q,jr^2
  * sum_t s_qrt^2. The ratio of partial sums to ||y_(q+1)|| is measured on
  * probes: random directions, and rows of the product, near which data lie.
- * Random directions alone would not do: the partial sums of positive values
- * never cancel if the row is positive, too. The bound is DEVIATIONS standard
- * deviations,
+ * Random directions alone do not suffice. If a row of F_q and y_(q+1) are
+ * positive, for example, the partial sums never cancel. The bound is
+ * DEVIATIONS standard deviations,
  *
  *     bound^2 = sum_q (e_q ||y_(q+1)||)^2,
  *     e_q^2 = (DEVIATIONS u)^2 max_j sum_r P_q,jr^2 w_qr,
@@ -37,11 +39,11 @@
  *     error_relative = 4 u max ||v_j||,
  *     error_absolute = 4 u max ||v_j||^2 + t,
  *
- * where t bounds the loss by underflow: 2^-149 per operation, carried through
- * the magnitudes of the factors that follow. A distance in double adds its own
- * rounding, (d + 8) 2^-53 (||x - o|| + max ||v||)^2, and the rounding of o +
- * v_j, bounded by 2^-51 ||o|| (||x - o|| + max ||v||). No partial sum exceeds
- * max_growth ||x - o||.
+ * where t bounds the loss by underflow. The loss is 2^-149 per operation,
+ * multiplied by the magnitudes of the factors applied later. A distance in
+ * double adds its own rounding, (d + 8) 2^-53 (||x - o|| + max ||v||)^2, and
+ * the rounding of o + v_j, bounded by 2^-51 ||o|| (||x - o|| + max ||v||). No
+ * partial sum exceeds max_growth ||x - o||.
  */
 #include "operator/internal.h"
 
@@ -155,8 +157,8 @@ max_measured(const double *squares, const double *lengths)
 }
 
 /*
- * Computes weights[r] = w_qr; input (columns x FC_BLOCK8) holds y_(q+1) of the
- * probes.
+ * Sets weights[r] to w_qr (see the top of this file), where q is this factor.
+ * input (columns x FC_BLOCK8) has y_(q+1) of the probes.
  */
 static void
 weigh_rows(const fc_factor *factor, const double *input, double *weights)

@@ -187,9 +187,10 @@ identity(uint32_t *place, size_t n)
 }
 
 /*
- * Sets the destination of each lane's result. Pieces are added to their rows.
- * Rows are put back in order, unless they are in order or the factor applied
- * next renumbers its columns. Sets a->place for the factor applied next.
+ * Sets out->target, the lanes to which further pieces are added, and
+ * out->order, the rows of the lanes. out->order is NULL if the lanes are in
+ * the order of the rows, or if the factor applied next renumbers its columns.
+ * Sets a->place for the factor applied next.
  */
 static void
 set_targets(const fc_operator *op, size_t f, const arrangement *a, fc_sell *out)

@@ -204,8 +204,8 @@ account_dense(fc_step *step, const fc_step_view *view, const fc_operator *op,
 }
 
 /*
- * Scratch space: labels of the pending rows, then the operator's scratch space
- * with unchanged alignment.
+ * Scratch space: the labels of the pending rows, and then the scratch space of
+ * the operator, with the same alignment.
  */
 typedef struct step_work
 {

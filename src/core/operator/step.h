@@ -132,9 +132,9 @@ void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 
 /*
  * Assigns the pending rows, then adds a row to the given cluster. elements
- * lists the non-zeros of x, or is NULL. squared is the squared distance to the
- * centroid, or NaN to compute it; with NaN the sums equal the sums of
- * fc_step_add to the bit. Not for kinds that sum scores.
+ * lists the non-zeros of x; NULL: x is not sparse. squared is the squared
+ * distance to the centroid, or NaN to compute it. With NaN, the sums equal the
+ * sums of fc_step_add to the bit. The kind of the state must not sum scores.
  */
 void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster,
 								 const double *x, const fc_sparse_row *elements,

@@ -143,9 +143,9 @@ typedef enum fc_verdict
 	FC_VERDICT_TOO_FEW_UNITS,
 
 	/*
-	 * One of four reasons: rows have weights, and a few rows have most of the
-	 * weight; a side has fewer than FC_DRIFT_MIN_ROWS rows; no test set
-	 * applies; or the p-value is not below the threshold, and
+	 * One of four cases. Rows have weights, and a few rows have most of the
+	 * weight. A side has fewer than FC_DRIFT_MIN_ROWS rows. No test set
+	 * applies. The p-value is not below the threshold, and
 	 * fc_drift_result.hidden is above FC_DRIFT_MAX_HIDDEN.
 	 */
 	FC_VERDICT_TOO_FEW,

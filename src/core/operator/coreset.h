@@ -177,9 +177,9 @@ fc_coreset_row_ranks(const fc_coreset *state)
 const double *fc_coreset_row(const fc_coreset *state, size_t slot, double *row);
 
 /*
- * Sets *index and *value to the elements of the row in a slot of a state of
- * sparse rows, in ascending order of index, and returns their number. All
- * other values are +0.
+ * Sets *index and *value to the elements of the row in a slot, in ascending
+ * order of index. The rows of the state must be sparse. Returns the number of
+ * elements. All other values are +0.
  */
 size_t		fc_coreset_row_elements(const fc_coreset *state, size_t slot,
 									const uint32_t **index, const double **value);

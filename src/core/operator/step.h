@@ -188,9 +188,10 @@ fc_pair_value(fc_pair p)
 void		fc_step_means(size_t k, size_t d, const double *weights, double *sums);
 
 /*
- * Replaces result->sums of a lloyd state by the next centroids: means,
- * normalised to length 1 for the cosine metric; a cluster without rows keeps
- * its centroid. Scratch: fc_operator_scratch.
+ * Replaces result->sums of a lloyd state by the next centroids, the means of
+ * the clusters. For the metric cosine, they are normalised to length 1. A
+ * cluster without rows keeps its centroid. scratch has fc_operator_scratch
+ * floats.
  */
 void		fc_step_centroids(const fc_operator *op, const fc_step_result *result,
 							  fc_scratch scratch);

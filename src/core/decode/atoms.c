@@ -52,9 +52,10 @@ fc_point_features(const fc_decoding *d, const double *center, size_t count,
 }
 
 /*
- * Computes the features (count x width) of Gaussian atoms, damped by the
- * variance of each atom. The atoms are points if variance is NULL. With model
- * gaussian, the covariance of each atom damps them too (d->envelope).
+ * Computes the features (cosine and sine, count x width each) of `count` atoms
+ * at the `width` frequencies from `first` on. The features of atom i are
+ * damped by variance[i], unless variance is NULL. With model gaussian, they
+ * are also damped by the covariance matrix of the atom (d->envelope).
  */
 void
 fc_features(const fc_decoding *d, const double *center, const double *variance,

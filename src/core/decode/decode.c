@@ -102,8 +102,8 @@
 #define MOMENTS_PER_UNKNOWN	1.5
 
 /*
- * Maximum number of rounds of improvement after the mixture has grown to more
- * than k atoms, so that growth ends. A guess.
+ * Maximum number of rounds of fc_improve after step 3 has added atoms beyond k.
+ * Each round exchanges one atom. The maximum limits the time. A guess.
  */
 #define GROW_ROUNDS	20
 

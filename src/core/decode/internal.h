@@ -371,8 +371,10 @@ void		fc_shift_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit);
 
 /*
- * Climbs f_r from the points in d->start. Returns the index of the start that
- * reaches the greatest value.
+ * Climbs the field f_r by mean shift from all points in d->start, and replaces
+ * each by the highest point of its climb. A climb has at most `iterations`
+ * steps; it ends when a step is at most `tolerance` bandwidths long. Returns
+ * the index of the point with the highest f_r.
  */
 size_t		fc_highest_start(fc_decoding *d, int iterations, double tolerance);
 

@@ -75,9 +75,12 @@ set_statistics(const fc_sketch_view *sketch, fc_arena *arena,
 	const double *scale = fc_spec_scale(spec);
 	const double *center = fc_spec_center(spec);
 	size_t		n = spec->reduced;
-	size_t		first = sketch->tracked - n;	/* index of the first reduced
-												 * dimension among the tracked
-												 * ones */
+
+	/*
+	 * index of the first reduced dimension; the sketch has sums for the d
+	 * dimensions of a row, then for the n reduced ones if rows are projected
+	 */
+	size_t		first = sketch->tracked - n;
 	bool		reduced = first > 0;
 	double	   *mean = FC_TAKE(arena, n, double);
 	double	   *stddev = FC_TAKE(arena, n, double);

@@ -114,23 +114,25 @@ void		fc_label_set(fc_disjoint_sets *sets, uint32_t set, int32_t c, int32_t *lab
 #define FC_GROWTH_SHARE	0.3
 
 /*
- * Radii of a micro-cluster: balls of K, K', K / tau and K" rows (density.h).
+ * Indices of the radii of a micro-cluster. r_M is the radius of the ball around
+ * its mean that holds M rows. density.h has the formulas for K, K' and K"; tau
+ * is FC_GROWTH_SHARE.
  */
 enum thresholds
 {
-	CORE,						/* r_K */
-	SURE,						/* r_K' */
+	CORE,						/* r_K, which measures the density */
+	SURE,						/* r_K'; a longer edge separates two peaks */
 	SURE_ON_LINE,				/* r_K' for rows on a line or a narrow band */
-	TAIL,						/* r_{K / tau} */
-	ABOVE,						/* r_K" */
+	TAIL,						/* r_{K / tau}, for measuring the dimension */
+	ABOVE,						/* r_K", compared with the reach of a cluster */
 	THRESHOLDS
 };
 
 typedef struct density_walk
 {
 	const fc_micro_clusters *b;
-	const double *radius[THRESHOLDS];	/* m squared radii for each threshold,
-										 * see density.h */
+	const double *radius[THRESHOLDS];	/* m squared radii for each index in
+										 * enum thresholds */
 	fc_edge    *edges;			/* m - 1 edges */
 	double		min_rows;
 	double		K;				/* number of rows in a ball that measures

@@ -117,10 +117,12 @@ fc_factorize_min_budget(const fc_operator *op,
 
 /*
  * Measured costs in multiply-adds, for estimates of the time
- * (bench/endless.py). DENSE_SWEEP: a sweep with dense residuals
- * (hierarchical.c), in units of k d min(k, d). TRIALS_COST: all trials of
- * auto, in the same units. LABELS_COST: labelling a row in all trials, in
- * units of k d.
+ * (bench/endless.py).
+ *
+ * DENSE_SWEEP is the cost of a sweep with dense residuals (hierarchical.c), in
+ * units of k d min(k, d). TRIALS_COST is the total cost of the trials of method
+ * auto, in the same units. LABELS_COST is the cost of labelling one row by the
+ * products of all these trials, in units of k d.
  */
 #define DENSE_SWEEP	8.0
 #define TRIALS_COST	160.0

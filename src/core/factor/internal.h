@@ -29,8 +29,8 @@ typedef struct fc_omp
 								 * nearly depend on the chosen ones */
 	double	   *rows;			/* matrix K of omp.c: a row of n values for
 								 * each chosen atom */
-	double		noise;			/* greatest value of `size` that counts as
-								 * rounding error */
+	double		noise;			/* threshold of rounding errors: elements of
+								 * `size` up to it are set to 0 */
 	double	   *cholesky;		/* Cholesky factor of the chosen atoms' Gram
 								 * matrix, packed by rows */
 	double	   *value[2];		/* coefficients: [0] of the pursuit, [1] of

@@ -385,7 +385,7 @@ update_factor(fc_palm_work *w, size_t q, bool monotone)
 	fc_sparse_pair_changed(&w->factors->factor[q]);
 }
 
-/* ---- the ends, line by line ---- */
+/* ---- the first and the last factor, solved line by line ---- */
 
 /*
  * Returns the maximum number of entries of a line, which is a row of the first

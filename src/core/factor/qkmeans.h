@@ -147,10 +147,13 @@ size_t		fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *option
  * means of its clusters.
  *
  * An empty cluster receives one of the farthest rows that the source finds,
- * unless this raises the objective. If the clusters have collapsed
- * (fc_small_clusters), clusters with one row or none are replaced: k-means
- * splits the large clusters of the source's sample. The product of the new
- * means is kept if its objective is not above the present one.
+ * unless this raises the objective.
+ *
+ * If the clusters have collapsed (fc_small_clusters) and the source has a
+ * sample, clusters with one row or none are replaced. For that, k-means splits
+ * the largest clusters in the sample, and the new means are factored. If the
+ * objective of their product is higher than before, the old product is
+ * restored.
  */
 void		fc_qkmeans(const double *start, const double *offset, size_t k, size_t d,
 					   const fc_row_source *source, const fc_qkmeans_options *options,

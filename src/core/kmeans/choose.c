@@ -271,11 +271,12 @@ refine(k_search *s)
 }
 
 /*
- * Returns true if the last cluster of tried[i] is needed, or if this is not
- * known. One of these conditions suffices, where k = tried[i].k:
- *     the last of the k clusters gains FC_CLEAR_GAIN times as much as one more;
- *     all k clusters are found, and of k + 1 clusters at most k are separated;
- *     k - 1 was not tried, or no greater number was.
+ * Returns true if k = tried[i].k clusters describe the rows better than k - 1,
+ * or if this is not known. One of these conditions suffices:
+ *     the gain of k is FC_CLEAR_GAIN times the gain of the next number tried;
+ *     a search for k clusters found all k (evidence.found), and a search for
+ *     k + 1 clusters has at most k separated ones (evidence.separated);
+ *     k - 1 was not tried, or no number above k was.
  */
 static bool
 last_gains(const fc_choice *choice, size_t i)

@@ -93,9 +93,10 @@
 #define FC_NO_SPREAD	1e-6
 
 /*
- * Minimum distance of a cluster of a level to the others, relative to the
- * distance between the finest clusters within it. A smaller one finds levels
- * in evenly spread clusters (bench/number.py).
+ * Minimum distance between two clusters of a level, which is a coarser stable
+ * number of clusters (see above). It is relative to the distance between the
+ * finest clusters within one of them. A smaller one finds levels in evenly
+ * spread clusters (bench/number.py).
  */
 #define FC_LEVEL_GAP	1.5
 
@@ -184,9 +185,13 @@ typedef struct fc_choice
 	fc_tried	tried[FC_TRIED_MAX];	/* numbers tried, by ascending k */
 	size_t		count;
 	size_t		chosen;			/* index in tried of the chosen number */
-	size_t		second;			/* next finer level, or the finest number (see
-								 * above); 0: no level was chosen, or the
-								 * second number is unknown */
+
+	/*
+	 * next finer number of clusters if a level was chosen: another level, or
+	 * the finest number; 0: no level was chosen, or the finer number would be
+	 * the greatest one tried, and more clusters are likely
+	 */
+	size_t		second;
 	size_t		hidden;			/* number of the chosen clusters that hide
 								 * others (evidence.h) */
 	size_t		rival;			/* a greater number that may be the right one;

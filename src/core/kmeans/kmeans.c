@@ -17,23 +17,24 @@
 #include "numerics/rows.h"
 
 /*
- * Maximum budget of a search, as a multiple of the cost of its first start
- * without rounds. A larger one lowers the SSE slightly and takes
+ * Maximum budget of a search, as a multiple of the cost of its first start up
+ * to the end of Lloyd's steps. A larger one lowers the SSE slightly and takes
  * proportionally longer (bench/kmeans.py, bench/tuned.py).
  */
 #define MAX_SEARCH_STARTS	14.0
 
 /*
  * Constant part of the budget of a search, as a multiple of the cost of its
- * first start without rounds; k is added to it. Halving or doubling it changes
- * neither the SSE nor the time (bench/tuned.py).
+ * first start up to the end of Lloyd's steps. The number k is added to this
+ * multiple. Halving or doubling it changes neither the SSE nor the time
+ * (bench/tuned.py).
  */
 #define BASE_SEARCH_STARTS	5.0
 
 /*
  * Budget of a search if BLAS computes the dot products, as a multiple of the
- * cost of its first start without rounds. A larger one lowers the SSE
- * slightly, but a step in many dimensions takes long. A guess.
+ * cost of its first start up to the end of Lloyd's steps. A larger one lowers
+ * the SSE slightly, but a step in many dimensions takes long. A guess.
  */
 #define BLAS_SEARCH_STARTS	5.0
 
@@ -305,7 +306,7 @@ make_plan(fc_kmeans_work *w)
 
 /*
  * Returns the budget of a search, as a multiple of the cost of its first start
- * without rounds.
+ * up to the end of Lloyd's steps.
  */
 static double
 starts_of_search(size_t d, size_t k)
@@ -456,7 +457,7 @@ fc_kmeans_operations(size_t n, size_t d, size_t k,
 
 /*
  * Returns the budget of a search in multiply-adds; `start` is the cost of its
- * first start without rounds.
+ * first start up to the end of Lloyd's steps.
  */
 static double
 search_budget(const fc_kmeans_work *w, double start)

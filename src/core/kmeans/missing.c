@@ -398,8 +398,9 @@ typedef struct imputation
 	 * is false
 	 */
 	bool	   *exact;
-	fc_keyed   *order;			/* donors by ascending gap */
-	fc_keyed   *scratch;		/* donors: space for sorting */
+	fc_keyed   *order;			/* all donors, sorted by ascending gap */
+	fc_keyed   *scratch;		/* `donors` elements of scratch space for
+								 * sorting */
 } imputation;
 
 static imputation

@@ -32,11 +32,12 @@
  * FC_MISSING_SAME only the first is informative, because their NULLs are one
  * event, which needs one flag.
  *
- * R^2 is 0.1 to 0.4 if one cluster is all NULL, and another of equal size is
- * like it in all other columns. R^2 may be as large if the shares of NULLs
- * merely differ between clusters, and the indicator would then split each
- * cluster in two. The minimum is therefore higher if many columns have NULLs
- * that are explained: such differences occur in many columns together.
+ * NULLs should be informative if they alone separate a cluster: the column is
+ * NULL in all its rows, and another cluster of equal size has the same values
+ * in all other columns. R^2 is then 0.1 to 0.4. But R^2 may be as large if each
+ * cluster has some NULLs and their shares differ. The indicator would then
+ * split each cluster in two. Such differences occur in many columns together,
+ * so the minimum is higher if the NULLs of many columns are explained.
  *
  * fc_missing_impute replaces NULLs, so that a number of clusters can be
  * chosen. If NULLs were replaced by the mean of the column, rows would cluster
@@ -48,11 +49,12 @@
  * donor that has it, because the donor with the most cells would serve many
  * rows, which would form a cluster.
  *
- * A column keeps NULLs if its indicator is kept, or if it has the same NULLs
- * as such a column. For each cell of the column, the FC_MISSING_NEAR nearest
- * donors by the other columns decide: a NULL is kept if the column is NULL in
- * at least a quarter of them, and a value becomes NULL if it is NULL in more
- * than three quarters.
+ * Some columns keep their NULLs: those whose NULL indicator remains a
+ * coordinate of the clustering, and those whose NULLs correlate with theirs by
+ * |phi| >= FC_MISSING_SAME. For each cell of such a column, the
+ * FC_MISSING_NEAR nearest donors by the other columns decide. A NULL is kept
+ * if the column is NULL in at least a quarter of these donors. A value becomes
+ * NULL if the column is NULL in more than three quarters of them.
  *
  * Cost: 10 n m d multiply-adds for m <= FC_MISSING_CLUSTERS, and n / 64 words
  * read for each pair of columns.
@@ -86,21 +88,22 @@
 #define FC_MISSING_SLIGHT	0.02
 
 /*
- * Minimum R^2 of informative NULLs if no other column is slightly explained.
+ * Minimum R^2 of informative NULLs if no other column has slightly explained
+ * NULLs.
  * Larger values of this constant and the next two keep fewer indicators, and
  * lose clusters that only NULLs separate (bench/defaults.py).
  */
 #define FC_MISSING_ALONE	0.1
 
 /*
- * Minimum R^2 of informative NULLs if at most half of all columns are slightly
- * explained (bench/defaults.py).
+ * Minimum R^2 of informative NULLs if at most half of all columns have slightly
+ * explained NULLs (bench/defaults.py).
  */
 #define FC_MISSING_FEW	0.2
 
 /*
- * Minimum R^2 of informative NULLs if more than half of all columns are
- * slightly explained (bench/defaults.py).
+ * Minimum R^2 of informative NULLs if more than half of all columns have
+ * slightly explained NULLs (bench/defaults.py).
  */
 #define FC_MISSING_MANY	0.5
 

@@ -1,11 +1,12 @@
 /*
- * ordered.c - k-means of rows as they were collected, of wide rows, and of all
- * rows except the farthest out; see ordered.h
+ * ordered.c - k-means of rows in double precision and in any order, of rows
+ * with many dimensions on their principal axes, and of all rows except the
+ * farthest; see ordered.h
  *
- * Cost of principal axes: n d^2 multiply-adds where d <= 512, n^2 d where n <=
- * 512, else 18 n d (axes + 10); then a search on these axes, and Lloyd's steps
- * in d dimensions. Cost of a trimmed search: n k d more multiply-adds for each
- * change of R.
+ * Principal axes cost n d^2 multiply-adds if d <= 512, n^2 d if n <= 512, else
+ * 18 n d (axes + 10). A search on these axes and Lloyd's steps in d dimensions
+ * follow. A trimmed search leaves out the farthest rows; each change of R, the
+ * set of the remaining rows, costs n k d more multiply-adds.
  */
 #include "kmeans/ordered.h"
 

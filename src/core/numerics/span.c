@@ -74,10 +74,10 @@ add_products(const float *x, size_t n, size_t d, size_t *first, fc_arena *arena,
 }
 
 /*
- * Replaces the lower triangle of the Gram matrix, stored by column, by its
- * Cholesky factor. `square` holds the squared lengths of the rows. If row j is
- * in the span of earlier rows, pivot j is only a rounding error, and column j
- * becomes 0.
+ * Replaces the lower triangle of the Gram matrix (n x n, stored by column) by
+ * its Cholesky factor. `square` holds the squared lengths of the n rows. Column
+ * j becomes 0 if row j lies in the span of earlier rows, which is assumed if
+ * pivot j is at most MIN_PIVOT * square[j].
  */
 FC_CLONES
 static void

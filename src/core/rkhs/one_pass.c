@@ -48,10 +48,10 @@
 #define KEPT_ENTRIES	131072
 #define MIN_KEPT		4
 
-/* Random stream of the columns of Omega. */
+/* Number of the random stream that chooses the columns of H for Omega = D H R. */
 #define STREAM_CHOICE	1
 
-/* Random stream of the signs in Omega. */
+/* Number of the random stream that draws the signs in Omega. */
 #define STREAM_SIGNS	2
 
 /* First random stream of the kept entries; row i uses STREAM_KEPT + i. */

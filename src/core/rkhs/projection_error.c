@@ -26,8 +26,9 @@
 #define BLOCK	FC_KERNEL_BLOCK
 
 /*
- * Maximum number of rows for a comparison of all pairs, which takes as long as
- * the pass over K. A guess.
+ * Maximum number of rows for a comparison of all pairs. The comparison takes
+ * as long as the pass over K that computes the projection (one_pass.c). A
+ * guess.
  */
 #define EXACT_ROWS	4096
 

@@ -541,10 +541,11 @@ first_stages(const float *signs, vfloat *v, size_t size)
 }
 
 /*
- * Computes the first `kept` vectors of v = H D v, where signs is the diagonal
- * of D and v has `size` vectors, both powers of two. Blocks of `kept` vectors
- * are transformed and then added up, in the order of the whole transform, so
- * that the bits are the same.
+ * Computes the first `kept` SIMD vectors of H D v in place. H is the
+ * Walsh-Hadamard matrix, D the diagonal matrix of signs, and v has `size` SIMD
+ * vectors. kept and size are powers of two. Blocks of `kept` vectors are
+ * transformed and then added up, in the order of the whole transform (kept =
+ * size), so that the results have the same bits as the whole transform's.
  */
 static void
 transform(const float *signs, size_t size, size_t kept, vfloat *v)

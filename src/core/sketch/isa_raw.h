@@ -1,6 +1,7 @@
 /*
- * isa_raw.h - converts raw pending rows to grid and reduced coordinates, a
- * batch at a time; also converts sparse rows.
+ * isa_raw.h - converts batches of rows to grid integers and reduced
+ * coordinates (isa_rows.h). The rows wait in the sketch as raw values
+ * (layout.h). Also converts single sparse rows.
  *
  * For short rows, the sums of a column stay in registers over the batch. With
  * a large basis, each tile of the basis is read once for several rows. The

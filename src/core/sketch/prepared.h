@@ -127,8 +127,9 @@ typedef struct fc_prepared
 	double	   *basis;
 
 	/*
-	 * maximum ||centered||^2 of a raw row at which all its reduced
-	 * coordinates are known to be near; set only with a basis
+	 * maximum squared distance of a raw row from the center at which all its
+	 * reduced coordinates are certain to meet the limits of a near row
+	 * (isa.h); set only with a basis
 	 */
 	double		near_norm2;
 	float	   *ratios;			/* sigma / sigmas[s] for each sigma s,

@@ -57,7 +57,8 @@ fc_status	fc_sketch_combine(const fc_sketch_view *target,
 /*
  * Adds the rows of source to target, each with the given weight in units of
  * 2^-40. The result has the same bits as if the rows were added one by one.
- * Both must be folded, and only the target weighted.
+ * Both sketches must be folded. The target must be weighted, and the source
+ * must not be weighted.
  */
 fc_status	fc_sketch_combine_weighted(const fc_sketch_view *target,
 									   const fc_sketch_view *source, int64_t weight);

@@ -245,8 +245,9 @@ scale_reduced(sample_work *w, const float *reduced)
 }
 
 /*
- * Returns the root mean square of the reduced rows' standard deviations, over
- * all rows if `all` is set, otherwise over the inliers.
+ * Returns the root mean square of the standard deviations of the n reduced
+ * dimensions, computed from all rows of the sample if `all` is set, otherwise
+ * from the inliers.
  */
 static double
 deviation(const sample_work *w, const float *reduced, bool all)
@@ -280,7 +281,10 @@ deviation(const sample_work *w, const float *reduced, bool all)
 	return sqrt(sum / (weight * (double) w->n));
 }
 
-/* Returns s_w if every row equals its centroid (see the top of this file). */
+/*
+ * Returns s_w for a sample in which every row equals its centroid: s k^(-1/n),
+ * or 1 if all rows are equal (see the top of this file).
+ */
 static double
 spacing(const sample_work *w, const float *reduced)
 {

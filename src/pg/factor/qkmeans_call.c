@@ -178,10 +178,11 @@ put_qkmeans_entry(const qkmeans_call *call)
 }
 
 /*
- * Puts the previous entry into the result set and stores the operator of this
- * scan in the entry, so that only one operator is in memory. The operator is
- * stored without its fc_factorization. product.c replaces the last operator by
- * the result of the run, which has an fc_factorization.
+ * Stores `op`, the operator of the present scan, in the log entry. The entry of
+ * the previous scan is put into the result set before, so that the log keeps
+ * only one operator in memory. The operator is stored without its
+ * fc_factorization. product.c replaces the last operator by the result of the
+ * run, which has an fc_factorization.
  */
 static void
 store_step(qkmeans_call *call, const fc_operator *op)

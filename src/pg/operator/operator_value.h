@@ -35,8 +35,10 @@ pruning_from(Size k)
 extern Size prune_operator(fc_operator *op, MemoryContext context);
 
 /*
- * Packs the centroids of a codebook in `context`, if there are not too many.
- * Returns the number of bytes allocated.
+ * Copies the centroids of a codebook into packs of interleaved rows in
+ * `context`, which assign single rows faster. Does nothing for an operator that
+ * is not a codebook, or if packs do not suit it (fc_operator_pack). Returns the
+ * number of bytes allocated.
  */
 extern Size pack_operator(fc_operator *op, MemoryContext context);
 

@@ -146,8 +146,8 @@ fastclust_continued_identities(PG_FUNCTION_ARGS)
 	after = open_version(PG_GETARG_DATUM(1));
 	if (before.identities == NULL || after.op == NULL ||
 		((before.op->flags | after.op->flags) & FC_OPERATOR_REGIONS))
-		PG_RETURN_NULL();		/* a stored version has identities, and its
-								 * operator has no regions */
+		PG_RETURN_NULL();		/* not a stored version: every stored one has
+								 * identities, and an operator without regions */
 	if (PG_ARGISNULL(2) || PG_ARGISNULL(3) || PG_ARGISNULL(4))
 		row = rows_by_centroids(&before, &after);
 	else

@@ -1,4 +1,7 @@
-/* job.h - the job of a training */
+/*
+ * job.h - prepares and runs a training: locks the model, checks the arguments,
+ * and makes and runs the job of the next version (struct training)
+ */
 #ifndef FASTCLUST_TRAIN_JOB_H
 #define FASTCLUST_TRAIN_JOB_H
 

@@ -48,7 +48,8 @@
 
 /*
  * Maximum number of scans that balance the clusters of a table. With more
- * scans, the clusters come closer to the limit. A guess.
+ * scans, the size of the largest cluster comes closer to the maximum that
+ * option balance sets. A guess.
  */
 #define BALANCE_SCANS	10
 
@@ -306,8 +307,8 @@ take_step(const training *t, group_fit *fit, fc_operator_header *op,
 }
 
 /*
- * Returns the operator `next` with its first centroids, which belong to the
- * serving clusters, moved back to where they are in fit->op.
+ * Returns a copy of the operator `next` in which the clusters of the serving
+ * version, which come first, have their centroids from fit->op.
  */
 static fc_operator_header *
 frozen_centroids(const training *t, const group_fit *fit,

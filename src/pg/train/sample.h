@@ -202,8 +202,8 @@ typedef struct scan_request
 	const double *center;
 	double		variance;		/* mean squared distance of the rows from
 								 * center; 0: a uniform sample */
-	double		rank_limit;		/* rows of higher rank are not sampled; 0: no
-								 * limit */
+	double		rank_limit;		/* rows of this rank (coreset.h) or a higher
+								 * one are not sampled; 0: no limit */
 	int			operators;		/* number of operators in op */
 	const fc_operator_header *op[2];
 } scan_request;

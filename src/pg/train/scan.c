@@ -1,6 +1,7 @@
 /*
- * scan.c - the one scan of a training: weighted sample, sketch, drift counts
- * and Lloyd's sums of the candidates, for every group
+ * scan.c - the one scan of a training, which computes for every group a
+ * weighted sample, a sketch, drift counts, and a Lloyd step of each candidate
+ * operator (struct candidates)
  */
 #include "postgres.h"
 

@@ -32,9 +32,10 @@ typedef struct scan_result
 								 * not in n */
 	double		weight;			/* sum of the weights of the n rows, if the
 								 * scan has a weighted sample; else n */
-	fc_sketch  *sketch;			/* sketch of a share of the rows; NULL if not
-								 * requested or without rows */
-	fc_drift_counts *counts;	/* drift counts of the same share, or NULL */
+	fc_sketch  *sketch;			/* sketch of a random share of the rows; NULL
+								 * if not requested or without rows */
+	fc_drift_counts *counts;	/* drift counts of the rows in the sketch;
+								 * NULL if not requested or without rows */
 	fc_coreset *sample;			/* weighted sample of all rows, or NULL */
 	int			steps;			/* number of operators whose sums are in step */
 	scan_step	step[SCAN_STEPS];

@@ -189,8 +189,9 @@ typedef struct scan_call_state
 } scan_call_state;
 
 /*
- * Size of a state's first block in bytes. It is small because many groups may
- * have few rows each; the next blocks are four times as large. A guess.
+ * Size in bytes of the first block of buffered rows in a state. It is small
+ * because many groups may have few rows each. Each further block is four times
+ * as large as the block before it, up to MAX_SMALL_BLOCK_BYTES. A guess.
  */
 #define FIRST_BLOCK_BYTES	512
 

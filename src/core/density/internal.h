@@ -121,7 +121,8 @@ void		fc_label_set(fc_disjoint_sets *sets, uint32_t set, int32_t c, int32_t *lab
 enum thresholds
 {
 	CORE,						/* r_K, which measures the density */
-	SURE,						/* r_K'; a longer edge separates two peaks */
+	SURE,						/* r_K'; an edge longer than the r_K' of two
+								 * peaks separates them */
 	SURE_ON_LINE,				/* r_K' for rows on a line or a narrow band */
 	TAIL,						/* r_{K / tau}, for measuring the dimension */
 	ABOVE,						/* r_K", compared with the reach of a cluster */

@@ -72,9 +72,10 @@ static const double thirds[] = {
 #define POOLED_VALUES	100.0
 
 /*
- * Kernel widths of the waves, divided by sqrt(d), for columns scaled to a
- * standard deviation of about 1. Narrow kernels detect changes within
- * clusters, wide ones a shift of all rows (bench/drift.py, bench/tuned.py).
+ * Kernel widths (sigmas) of a wave_spec, relative to sqrt(d), because distances
+ * between rows grow like sqrt(d). Columns are scaled to a standard deviation of
+ * about 1. Narrow kernels detect changes within clusters, wide ones a shift of
+ * all rows (bench/drift.py, bench/tuned.py).
  */
 static const double wave_lengths[FC_WAVE_SCALES] = {0.4, 1.0};
 

@@ -1,6 +1,10 @@
 /*
- * drift_spec_of_sample.h - chooses the edges and bits of a drift_spec, and the
- * waves of a wave_spec, from a sample of the training rows
+ * drift_spec_of_sample.h - computes the specs for drift tests from a sample of
+ * the training rows.
+ *
+ * A drift_spec has edges, at which the distribution of each column is counted,
+ * and bits for counting pairs of columns (spec.h). A wave_spec is a sketch_spec
+ * whose moments, the waves, are compared between samples (waves.h).
  */
 #ifndef FC_DRIFT_SPEC_OF_SAMPLE_H
 #define FC_DRIFT_SPEC_OF_SAMPLE_H

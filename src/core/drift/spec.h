@@ -63,7 +63,8 @@
 
 /*
  * Maximum number of columns of a spec that has far bits. A spec with more
- * columns has none, because far bits quadruple the number of pairs. A guess.
+ * columns has none: with a second bit for each column, there are four times as
+ * many pairs of bits to count. A guess.
  */
 #define FC_DRIFT_FAR	128
 

@@ -388,8 +388,11 @@ fc_has_cycle(fc_feature_kind kind, fc_cycle cycle)
 }
 
 /*
- * Returns true if the cycle of a feature fits its kind, and has a positive
- * period. Without a cycle, the period must be 0.
+ * Returns true if the fields cycle, period, lowest and turns of a feature are
+ * valid together. Without a cycle, the other three must be 0. With a cycle, the
+ * kind of the feature must allow it, log must be 0, and the period must be
+ * positive and finite. Only a period given by the user allows values of lowest
+ * and turns other than 0.
  */
 static bool
 cycle_fits(const fc_encoder_feature *feature)

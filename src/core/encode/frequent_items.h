@@ -45,8 +45,8 @@
 #define FC_FREQUENT_TEXTS	16384
 
 /*
- * Maximum length in bytes of a text with its own count. Longer texts are only
- * counted together. A guess.
+ * Maximum length in bytes of a text that is counted by its value. For longer
+ * texts, only their total number is counted. A guess.
  */
 #define FC_FREQUENT_LENGTH	255
 

@@ -93,10 +93,10 @@
 #define FC_NO_SPREAD	1e-6
 
 /*
- * Minimum distance between two clusters of a level, which is a coarser stable
- * number of clusters (see above). It is relative to the distance between the
- * finest clusters within one of them. A smaller one finds levels in evenly
- * spread clusters (bench/number.py).
+ * Minimum distance of a cluster from the other clusters of its level, which is
+ * a coarser stable number of clusters (see above). The distance is relative to
+ * the greatest one between neighbouring finest clusters within the cluster. A
+ * smaller minimum finds levels in evenly spread clusters (bench/number.py).
  */
 #define FC_LEVEL_GAP	1.5
 

@@ -49,12 +49,12 @@
  * donor that has it, because the donor with the most cells would serve many
  * rows, which would form a cluster.
  *
- * Some columns keep their NULLs: those whose NULL indicator remains a
- * coordinate of the clustering, and those whose NULLs correlate with theirs by
- * |phi| >= FC_MISSING_SAME. For each cell of such a column, the
- * FC_MISSING_NEAR nearest donors by the other columns decide. A NULL is kept
- * if the column is NULL in at least a quarter of these donors. A value becomes
- * NULL if the column is NULL in more than three quarters of them.
+ * A column keeps NULLs if its NULL indicator remains a coordinate of the
+ * clustering, or if its NULLs correlate with the NULLs of such a column by
+ * |phi| >= FC_MISSING_SAME. For each cell of the column, the FC_MISSING_NEAR
+ * nearest donors by the other columns decide. A NULL is kept if the column is
+ * NULL in at least a quarter of these donors. A value becomes NULL if the
+ * column is NULL in more than three quarters of them.
  *
  * Cost: 10 n m d multiply-adds for m <= FC_MISSING_CLUSTERS, and n / 64 words
  * read for each pair of columns.

@@ -221,7 +221,10 @@ square_of(const double *x, const double *center, size_t d)
 	return ((square[0] + square[2]) + (square[1] + square[3])) + rest;
 }
 
-/* Returns q(x); scale is 1 / (2 v), or 0 for rows of equal importance. */
+/*
+ * Returns the importance of row x, q(x) = 1/2 + ||x - center||^2 * scale, or 1
+ * if scale is 0. In the notation of coreset.h, scale is 1 / (2 v).
+ */
 static inline __attribute__((always_inline))
 double
 importance(const double *x, const double *center, double scale, size_t d)
@@ -229,7 +232,10 @@ importance(const double *x, const double *center, double scale, size_t d)
 	return scale > 0.0 ? 0.5 + square_of(x, center, d) * scale : 1.0;
 }
 
-/* Returns q(x) of a row that may have missing coordinates. */
+/*
+ * Returns the importance q(x) of a row that may have missing coordinates, which
+ * are NaN and count as equal to the center.
+ */
 static double
 partial_importance(const double *x, const double *center, double scale, size_t d)
 {
@@ -369,8 +375,9 @@ fc_coreset_is_full(const fc_coreset *state)
 }
 
 /*
- * Returns the value of `elements` that a state needs to store a row of `count`
- * elements; 0 if rows must be stored as dim values.
+ * Returns the value that state->elements must have to store a sparse row of
+ * `count` elements. Returns 0 if this would save too little memory, so that
+ * rows must be stored as dim values.
  */
 static size_t
 elements_for(const fc_coreset *state, size_t count)

@@ -44,19 +44,19 @@ void		fc_operator_responsibilities(const fc_operator *op, const double *spreads,
 double		fc_common_square(const double *weights, const double *spreads, size_t k);
 
 /*
- * Returns the distance of a row from its nearest centroid j in standard
- * deviations s of that cluster, where s is drawn towards the common standard
- * deviation c:
+ * Returns the distance of a row from its nearest centroid j in units of a
+ * standard deviation s. s is between the standard deviation s_j of the cluster
+ * and the common one, c:
  *
  *     sqrt(square / (d s^2)),
- *     s^2 = (w_j s_j^2 + FC_COMMON_ROWS s_j c) / (w_j + FC_COMMON_ROWS),
- *     c^2 = common, s_j raised to FC_MIN_SPREAD c
+ *     s^2 = (w_j t^2 + FC_COMMON_ROWS t c) / (w_j + FC_COMMON_ROWS),
+ *     t = max(s_j, FC_MIN_SPREAD c),   c^2 = common
  *
- * The variance s_j c of the added rows is the geometric mean: rows with the
- * variance c^2 would blur a cluster that is a hundred times as tight as
- * others. Returns 0 if the row equals the centroid up to rounding; otherwise
- * infinity if s is 0. common is the result of fc_common_square, square the
- * squared distance of the row.
+ * The FC_COMMON_ROWS virtual rows have the variance t c, the geometric mean of
+ * t^2 and c^2: the variance c^2 would blur a cluster that is a hundred times as
+ * tight as others. Returns 0 if the row equals the centroid up to rounding;
+ * otherwise infinity if s is 0. weight is w_j, spread is s_j, common is the
+ * result of fc_common_square, and square is the squared distance of the row.
  */
 double		fc_relative_distance(const fc_operator *op, size_t j, double weight,
 								 double spread, double common, double square);

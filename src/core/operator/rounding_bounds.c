@@ -306,8 +306,10 @@ apply_dense_magnitude(const fc_factor *factor, size_t first, const float *in,
 }
 
 /*
- * Sets out to |F| times in, plus `add` for each operation. `in` has positive
- * values.
+ * Sets out to the product of |F| and `in`. |F| has the magnitudes of the
+ * factor's entries, and `in` is positive. If a row of F has e stored entries,
+ * its element of out is increased by (e + 1) * add, which allows for the error
+ * of each operation.
  */
 static void
 apply_magnitude(const fc_factor *factor, const float *in, float add, float *out)

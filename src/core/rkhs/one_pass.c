@@ -48,7 +48,7 @@
 #define KEPT_ENTRIES	131072
 #define MIN_KEPT		4
 
-/* Number of the random stream that chooses the columns of H for Omega = D H R. */
+/* Number of the random stream that chooses the columns of H in Omega. */
 #define STREAM_CHOICE	1
 
 /* Number of the random stream that draws the signs in Omega. */

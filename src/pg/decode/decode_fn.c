@@ -172,8 +172,8 @@ read_decoder(decode_call *call, const char *name, Jsonb *json)
 #define NARROW_SIGMAS	0.6
 
 /*
- * Ratio of the largest to the smallest standard deviation of the columns from
- * which the hint about a poor fit suggests to scale them. A guess.
+ * Ratio of the largest to the smallest standard deviation of the columns above
+ * which the notice about a poor fit has the hint to scale the columns. A guess.
  */
 #define UNEQUAL_DEVIATIONS	100.0
 
@@ -324,8 +324,11 @@ ratio_of_deviations(const fc_problem *problem)
 }
 
 /*
- * Reports that a sketch is not sufficient, and suggests a remedy. The limits
- * were measured by bench/decoders.py.
+ * Raises a notice with a hint if the sketch cannot give good centroids: if the
+ * rows have moved, too few moments exceed the noise, the rows vary too little,
+ * or the fit is poor. Raises another notice if k exceeds MAX_DECODED_CLUSTERS.
+ * Raises none if call->quiet is set, or if the decoder does not fit the widths
+ * of its atoms.
  */
 static void
 warn_of_limits(const decode_call *call)

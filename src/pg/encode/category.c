@@ -114,8 +114,10 @@ texts_of_categories(const fc_encoder *view, const fc_encoder_feature *feature)
 }
 
 /*
- * Makes the finder of a feature's categories, once per prepared encoder. The
- * finder stays NULL if the type does not exist here, or if texts are compared.
+ * Makes finder->finder, which finds the category of feature i that equals a
+ * text as a value of the column's type. Called at most once for a feature of a
+ * prepared encoder. Leaves finder->finder NULL if this database lacks the type,
+ * or if categories of the type are compared as texts.
  */
 static void
 make_finder(prepared_encoder *encoder, Size i, category_finder *finder)

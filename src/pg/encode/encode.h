@@ -34,7 +34,7 @@ same_bytes(const void *a, const void *b)
 	return VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
 }
 
-/* Returns the feature that has a dimension, numbered from 1. */
+/* Returns the feature to which a dimension belongs; dimensions count from 1. */
 static inline const fc_encoder_feature *
 feature_of_dimension(const fc_encoder *view, Size dimension)
 {
@@ -46,8 +46,8 @@ feature_of_dimension(const fc_encoder *view, Size dimension)
 }
 
 /*
- * Opens the encoder in argument 0. Returns the feature that has the dimension
- * in argument 1, numbered from 1.
+ * Opens the encoder in argument 0. Returns the feature to which the dimension
+ * in argument 1 belongs; dimensions count from 1.
  */
 static inline const fc_encoder_feature *
 feature_argument(FunctionCallInfo fcinfo, fc_encoder *view)
@@ -263,7 +263,10 @@ extern double cyclic_mean(const fc_encoder_feature *feature, const double mean[2
 
 /* ---- read_row.c: rows as records, or as listed columns ---- */
 
-/* Finder of the category that equals a text (category.c). */
+/*
+ * Finds the category that equals a given value, although their texts differ
+ * (category.c).
+ */
 typedef struct category_finder
 {
 	bool		made;			/* true after make_finder, which is called for

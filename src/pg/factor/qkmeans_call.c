@@ -178,9 +178,9 @@ put_qkmeans_entry(const qkmeans_call *call)
 }
 
 /*
- * Stores `op`, the operator of the present scan, in the log entry. The entry of
- * the previous scan is put into the result set before, so that the log keeps
- * only one operator in memory. The operator is stored without its
+ * Puts the log entry of the previous scan into the result set. Then stores
+ * `op`, the operator of the present scan, in the entry, so that only one
+ * operator of the log is in memory. The operator is stored without its
  * fc_factorization. product.c replaces the last operator by the result of the
  * run, which has an fc_factorization.
  */

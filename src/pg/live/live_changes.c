@@ -250,8 +250,8 @@ make_sketch(live_changes *changes, row_side *side)
 }
 
 /*
- * Appends the row to the list of a side. Raises an error for a row that a
- * sketch does not accept.
+ * Appends the row to side->rows, the list of added or removed rows. Raises an
+ * error for a row that a sketch does not accept.
  */
 static void
 keep_row(live_changes *changes, row_side *side, const vector *v)

@@ -2,15 +2,15 @@
  * model_cache.c - reading a named model once per query, not per row
  *
  * A call site keeps the models that it has read. They are valid for one user
- * and one snapshot. A later command, another role, or a plpgsql expression
- * that outlives its statement reads them again. Models are read through views
- * of the rows that the caller may read.
+ * and one snapshot, and are read again for another role or a later command. A
+ * call site of a plpgsql expression, for example, is used by several commands.
+ * Models are read through views of the rows that the caller may read.
  *
- * A snapshot is identified by its bounds and command number. These may repeat
- * after the rollback of a subtransaction, and a model that was read in the
- * subtransaction must not be used any more. The epoch does not repeat: it
- * counts the transactions that ended and the subtransactions that were rolled
- * back.
+ * A snapshot is identified by its bounds, its command number and an epoch. The
+ * epoch counts the transactions that ended and the subtransactions that were
+ * rolled back. It is needed because bounds and command numbers may repeat after
+ * the rollback of a subtransaction, and a model that was read in the
+ * subtransaction must not be used any more.
  */
 #include "postgres.h"
 

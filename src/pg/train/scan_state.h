@@ -189,9 +189,10 @@ typedef struct scan_call_state
 } scan_call_state;
 
 /*
- * Size in bytes of the first block of buffered rows in a state. It is small
- * because many groups may have few rows each. Each further block is four times
- * as large as the block before it, up to MAX_SMALL_BLOCK_BYTES. A guess.
+ * Size in bytes of the first block of buffered rows in a state without Lloyd's
+ * sums. It is small because many groups may have few rows each. Each further
+ * block is four times as large as the block before it, up to
+ * MAX_SMALL_BLOCK_BYTES (scan_rows.c). A guess.
  */
 #define FIRST_BLOCK_BYTES	512
 

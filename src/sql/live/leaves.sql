@@ -77,10 +77,12 @@ CREATE FUNCTION fastclust_internal.trigger_problem(live_id bigint, leaf regclass
 $$;
 
 -- Drops the triggers of a live sketch on a table, and makes them again if `made` is true. Triggers
--- on a table of another role are not dropped; they count nothing.
+-- on a table of another role are not dropped. They have no effect, because live_change ignores a
+-- table that is not a leaf of the live sketch.
 --
--- The row triggers of a leaf see all changes of the leaf, even if a statement names a parent. The
--- statement trigger of the named table then writes these changes to live_deltas.
+-- The row triggers of a leaf see all changes of the leaf, even if a statement changes rows through
+-- a parent table. The statement trigger fires only on that parent table, and then writes the
+-- changes to live_deltas.
 CREATE FUNCTION fastclust_internal.set_live_triggers(live_id bigint, relation regclass,
         made boolean)
     RETURNS void

@@ -206,9 +206,9 @@ CREATE FUNCTION fastclust_internal.bucket_of_time("time" timestamptz, width inte
 CREATE TYPE fastclust_internal.live_group AS (
     group_value text, bucket timestamptz, s sketch, counts drift_counts);
 
--- Returns true if both sketches have the same rows. The minimum and maximum of their columns may
--- differ: a + b - b and b + a - a have the rows of a and of b, and a subtraction makes these bounds
--- unknown.
+-- Returns true if both sketches have the same rows, even if the minima and maxima of their columns
+-- differ. A subtraction makes these bounds unknown. Hence a + b - b is a without bounds, b + a - a
+-- is b without bounds, and the two are compared.
 CREATE FUNCTION fastclust_internal.same_rows(a sketch, b sketch) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN a IS NULL OR b IS NULL THEN a IS NULL AND b IS NULL

@@ -43,8 +43,8 @@ $$;
 -- that name. The relation is only scanned if it belongs to the same role as at the training, or if
 -- the caller trusts its owner.
 --
--- named: true if the caller passed the relation. Another role can then have chosen only the
--- columns.
+-- named: true if the caller passed the relation. Then only the columns come from the stored row,
+-- which another role may have written.
 CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[],
         named boolean DEFAULT false)
     RETURNS text
@@ -138,9 +138,10 @@ $$;
 -- another role, the caller scans only tables that the owner of the model may read in full, whose
 -- columns have built-in types, and that run no other role's code.
 --
--- named: true if the caller passed the relation. Another role can then have chosen only the
--- columns. A superuser scans tables of other roles only if it names them, even for its own model,
--- because the other role may have replaced the table by a view.
+-- named: true if the caller passed the relation. Then only the columns come from the stored row,
+-- which another role may have written. A superuser who does not name the relation may scan only a
+-- table whose owner is trusted (is_trusted_owner), even for its own model: another owner may have
+-- replaced the table by a view.
 CREATE FUNCTION fastclust_internal.check_stored_scan(stored stored_models, version stored_versions,
         relation regclass, columns name[], named boolean)
     RETURNS void

@@ -79,7 +79,7 @@ sub note_states
 		$self->{targets}{$batch->{targets}[$at]}{$short}++;
 		# SQL in an argument (a query, a condition, a record of fragments) may have syntax errors.
 		# PostgreSQL 13 calls writes to a generated column syntax errors.
-		my $own = $short eq '42601' && ($batch->{composite}[$at] || $batch->{targets}[$at] =~ /write_rows|prepare_target|run_latest/ || $state =~ /^42601 (?:option "where"|cannot insert into column|column "\w+" can only be updated)/ || $batch->{targets}[$at] =~ /^fastclust\.change_points\(/);
+		my $own = $short eq '42601' && ($batch->{composite}[$at] || $batch->{targets}[$at] =~ /write_rows|prepare_target|run_latest|reject_labelled|reject_repeated/ || $state =~ /^42601 (?:option "where"|cannot insert into column|column "\w+" can only be updated)/ || $batch->{targets}[$at] =~ /^fastclust\.change_points\(/);
 		$self->note_failure($batch, $at, $state) if length $state > 5 && !$own;
 		$at++;
 	}

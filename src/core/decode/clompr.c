@@ -2,8 +2,8 @@
  * clompr.c - compressive matching pursuit with replacement (CL-OMPR).
  *
  *     for t = 1 .. 2k, r the residual of the atoms C with weights alpha:
- *       1. c <- a maximum of the field f_r in the box, the highest that is
- *          reached from L starts
+ *       1. c <- a maximum of the field f_r (internal.h) in the box, the
+ *          highest that is reached from L starts
  *       2. C <- C + c
  *       3. if |C| > k: alpha = NNLS; the atom of smallest weight leaves
  *       4. alpha = argmin over alpha >= 0 of
@@ -12,12 +12,12 @@
  *     then step 5 once more, with up to ten times the iterations
  *     polish: step 5 again, with a width that all atoms share
  *
- * Point atoms have norm 1, so steps 3 and 4 solve the same NNLS problem
- * (non-negative least squares). A round after the k-th that does not lower J
- * is undone, so J never rises once there are k atoms. Rounds end early when J
- * reaches the noise floor. A single start climbs by L-BFGS-B, as in the
- * paper. Several starts climb together by mean shift, and then the highest
- * climbs by L-BFGS-B.
+ * The box contains the centers of all atoms (setup.c). Point atoms have norm
+ * 1, so steps 3 and 4 solve the same NNLS problem (non-negative least
+ * squares). A round after the k-th that does not lower J is undone, so J never
+ * rises once there are k atoms. Rounds end early when J reaches the noise
+ * floor. A single start climbs by L-BFGS-B, as in the paper. Several starts
+ * climb together by mean shift, and then the highest climbs by L-BFGS-B.
  *
  * Option published is the algorithm as printed. L is 1, and every step 5
  * descends to a local minimum. All 2k rounds run, and no round is undone.
@@ -94,7 +94,10 @@ fc_evaluate_peak(void *decoding, const double *c, double *gradient)
 	return value;
 }
 
-/* Moves center to a local maximum of f_r in the box. */
+/*
+ * Moves center to a local maximum of the field f_r (internal.h) in the box
+ * that contains the centers of all atoms.
+ */
 static void
 climb(fc_decoding *d, double *center)
 {

@@ -33,8 +33,10 @@ typedef struct fc_problem
 								 * rows, n values; infinite if unknown */
 	const double *upper;		/* upper corner of the bounding box, n values;
 								 * infinite if unknown */
-	const double *mean;			/* mean of the rows, n values */
-	const double *stddev;		/* standard deviations of the rows, n values */
+	const double *mean;			/* mean of the rows in each reduced dimension,
+								 * n values */
+	const double *stddev;		/* standard deviation of the rows in each
+								 * reduced dimension, n values */
 	size_t		clusters;		/* number of clusters that the sketch was made
 								 * for; 0: unknown */
 	double		rows;			/* effective number of rows, (sum of the
@@ -119,9 +121,9 @@ typedef struct fc_decode_options
 	fc_init		init;
 
 	/*
-	 * true: clompr, shift and discretized run exactly as their papers print
-	 * them (see clompr.c and sketch_shift.c), without polish; init default
-	 * means range
+	 * true: clompr, shift and discretized run exactly as printed in the papers
+	 * that clompr.c and sketch_shift.c cite. Option polish is then ignored,
+	 * and FC_INIT_DEFAULT means FC_INIT_RANGE.
 	 */
 	bool		published;
 	/* callback that reports progress, or NULL */
@@ -215,8 +217,8 @@ void		fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder,
 uint32_t	fc_scale_of_sigma(const fc_spec *spec, double sigma);
 
 /*
- * Returns the root mean square of the rows' standard deviations, in units of
- * sigma.
+ * Returns the root mean square of problem->stddev, the standard deviations of
+ * the rows in each reduced dimension, in units of sigma.
  */
 double		fc_problem_deviation(const fc_problem *problem);
 

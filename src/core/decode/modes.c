@@ -3,7 +3,8 @@
  * (internal.h).
  *
  * Starts for each value of option init:
- *     range      Uniform points in the box.
+ *     range      Uniform points in the box that contains the centers of all
+ *                atoms (setup.c).
  *     sample     Sample rows, without repetition until all were drawn.
  *     kmeans++   Sample rows, drawn with probability in proportion to w_i
  *                min_j |x_i - c_j|^2, where w_i is the weight of row x_i and
@@ -109,8 +110,8 @@ draw_far_row(fc_decoding *d, double total)
 }
 
 /*
- * Draws `count` starts, moved into the box, and stores them in `start` (count
- * x n). `chosen` holds the present atoms.
+ * Draws `count` starts, moves them into the box of the atoms' centers, and
+ * stores them in `start` (count x n). `chosen` holds the present atoms.
  */
 void
 fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
@@ -156,8 +157,8 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count,
 /* ---- climbs to modes ---- */
 
 /*
- * Batched mean shift finds the modes of f_r, the inner product of the
- * residual r with the moments of an atom of variance v at c.
+ * Batched mean shift finds the modes of the field f_r, the inner product of
+ * the residual r with the moments of an atom of variance v at the point c.
  *
  *     f_r(c)  = mean_j e_j Re( conj(r_j) exp(i omega_j . c) ),
  *               e_j = exp(-v |omega_j|^2 / 2)
@@ -200,8 +201,8 @@ fc_shift_take(fc_decoding *d, fc_arena *arena)
 }
 
 /*
- * Returns eta, the squared bandwidth of f_r for atoms of the given variance.
- * Stores the factors e_j in shift.envelope (m values).
+ * Returns eta, the squared bandwidth of the field f_r (see above) for atoms of
+ * the given variance. Stores the factors e_j in shift.envelope (m values).
  */
 static double
 bandwidth(fc_decoding *d, double variance)
@@ -227,8 +228,8 @@ bandwidth(fc_decoding *d, double variance)
 }
 
 /*
- * Computes f_r and its gradient at the first `count` points of shift.center.
- * Stores them in shift.value and shift.gradient.
+ * Computes the field f_r (see above) and its gradient at the first `count`
+ * points of shift.center. Stores them in shift.value and shift.gradient.
  */
 static void
 evaluate_field(fc_decoding *d, size_t count)
@@ -277,10 +278,10 @@ evaluate_field(fc_decoding *d, size_t count)
 /*
  * Makes one step of the climb from start number `start`. Point i of
  * shift.center is the latest point of this climb, and evaluate_field has just
- * computed its value. If f_r has not fallen, or if the step is fixed, the
- * point becomes the best point of the climb. Writes the next point in place of
- * point i, and returns its distance from the best point. A step factor above 1
- * divides this distance by its square root.
+ * computed its value of the field f_r. If f_r has not fallen, or if the step
+ * is fixed, the point becomes the best point of the climb. Writes the next
+ * point in place of point i, and returns its distance from the best point. A
+ * step factor above 1 divides this distance by its square root.
  */
 static double
 advance(fc_decoding *d, size_t i, size_t start, double eta)
@@ -318,10 +319,11 @@ advance(fc_decoding *d, size_t i, size_t start, double eta)
 }
 
 /*
- * Climbs f_r, with r in d->r_re and d->r_im, from all starts, which are
- * passed in `center` (starts x n). Replaces each start by its highest point,
- * and stores f_r at this point in `value`. A climb ends when a step is at
- * most `tolerance` bandwidths long.
+ * Climbs the field f_r (see above), with the residual r in d->r_re and
+ * d->r_im, from all starts, which are passed in `center` (starts x n).
+ * Replaces each start by the highest point of its climb, and stores f_r at
+ * this point in `value`. A climb ends when a step is at most `tolerance`
+ * bandwidths long.
  */
 static void
 mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
@@ -385,9 +387,9 @@ sort_starts(fc_decoding *d, const double *value)
 }
 
 /*
- * Finds up to `limit` distinct modes at which f_r is positive, for the
- * residual in d->r_re and d->r_im. Stores them in shift.modes, highest first,
- * and returns their number.
+ * Finds up to `limit` distinct modes at which the field f_r (see above) is
+ * positive, for the residual r in d->r_re and d->r_im. Stores the modes in
+ * shift.modes, highest first, and returns their number.
  */
 size_t
 fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit)

@@ -370,8 +370,8 @@ block_hessian(fc_decoding *d, const double *cosine, const double *sine,
 }
 
 /*
- * Computes the Hessians (count x n x n) of f_r at the atoms; r is in d->r_re
- * and d->r_im.
+ * Stores the Hessians (count x n x n) of the field f_r (internal.h) at the
+ * atoms in improve.hessian. The residual r is in d->r_re and d->r_im.
  */
 static void
 hessians(fc_decoding *d, const fc_mixture *mixture)
@@ -413,9 +413,11 @@ split_norm(fc_decoding *d, const double *direction, double variance)
 }
 
 /*
- * Sets improve.gain and improve.direction for a split of the atom, and
- * destroys the Hessian of the atom. The gain is 0, and no direction is set, if
- * f_r has no direction of positive curvature at the atom.
+ * Sets improve.gain to the predicted gain of a split of the atom, and
+ * improve.direction to the direction of the split: the direction in which the
+ * field f_r (internal.h) has its greatest curvature at the atom. If this
+ * curvature is not positive, sets the gain to 0 and leaves the direction
+ * unset. The eigensolver overwrites the atom's matrix in improve.hessian.
  */
 static void
 split_gain(fc_decoding *d, size_t atom, double variance)
@@ -603,7 +605,7 @@ isolated(const fc_decoding *d, const fc_mixture *mixture, size_t atom)
 
 /*
  * Returns the logarithm of the number of cells, one bandwidth wide in each
- * dimension, that fill the box.
+ * dimension, that fill the box of the atoms' centers (d->lower to d->upper).
  */
 static double
 log_cells(const fc_decoding *d)
@@ -616,16 +618,19 @@ log_cells(const fc_decoding *d)
 }
 
 /*
- * Drops insignificant atoms, one after the other, and refits the weights
- * after each. `cost` is the cost of the mixture. An atom is insignificant if
- * its importance is below
+ * Drops insignificant atoms, one after the other, and refits the weights after
+ * each. `cost` is the cost of the mixture. The importance of an atom is the
+ * rise of the cost if the atom is removed. An atom is insignificant if its
+ * importance is below
  *
  *     SIGNIFICANT_NOISE_RATIO * d->floor * (n + 1) / m
  *
- * The importance of an isolated atom must also reach SIGNIFICANT_NOISE_RATIO
- * times the gain of an atom that fits noise. This gain is about cost * log(C)
- * / m: the residual is treated as a random field of energy `cost`, and the
- * atom as the highest of C independent peaks, one per cell of the box.
+ * d->floor is the cost that noise alone causes, for m frequencies in n
+ * dimensions. The importance of an isolated atom must also reach
+ * SIGNIFICANT_NOISE_RATIO times the amount by which an atom that fits noise
+ * lowers the cost. This amount is about cost * log(C) / m: the residual is
+ * treated as a random field of energy `cost`, and the atom as the highest of C
+ * independent peaks, one for each cell that log_cells counts.
  */
 void
 fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)

@@ -3,7 +3,7 @@
  *
  *     min J = mean_j | z_j - sum_i a_i exp(i omega_j . c_i)
  *                                  exp(-v_i |omega_j|^2 / 2) |^2
- *     over c_i in the box, a_i >= 0, v_i >= 0
+ *     over c_i in the box (setup.c), a_i >= 0, v_i >= 0
  *     dJ/da_i = -2 mean_j e_ij (cos_ij r_j' + sin_ij r_j''),   r = r' + i r''
  *     dJ/dv_i =      mean_j a_i e_ij (cos_ij r_j' + sin_ij r_j'') |omega_j|^2
  *     dJ/dc_i = -2 mean_j a_i e_ij (cos_ij r_j'' - sin_ij r_j') omega_j
@@ -46,7 +46,10 @@
  */
 #define MIN_SCALED_SHARE	0.1
 
-/* Minimum of the mean curvatures q_p, which the scales divide by. */
+/*
+ * Value to which smaller mean curvatures q_p are raised, so that the scales of
+ * the variables (see above), which are divided by sqrt(q_p), stay finite.
+ */
 #define SMALLEST_CURVATURE	1e-12
 
 /*

@@ -15,8 +15,8 @@
 #define SMALLEST_FLOOR	1e-13
 
 /*
- * Distance outside the box, in bandwidths, up to which a sample row counts as
- * inside, because sample rows are rounded to floats.
+ * Distance outside the box of the atoms' centers, in bandwidths, up to which a
+ * sample row counts as inside, because sample rows are rounded to floats.
  */
 #define BOX_MARGIN	1e-3
 
@@ -35,9 +35,9 @@
 #define WITHIN_VARIANCE	0.69
 
 /*
- * Half width of the box if the bounds of the rows are unknown, in standard
- * deviations of the rows. A larger one reaches farther clusters, but the
- * starts in the box are sparser. A guess.
+ * Half width of the box of the atoms' centers if the bounds of the rows are
+ * unknown, in standard deviations of the rows. A larger one reaches farther
+ * clusters, but the starts in the box are sparser. A guess.
  */
 #define BOX_DEVIATIONS	6.0
 

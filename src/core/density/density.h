@@ -86,9 +86,9 @@ typedef struct fc_density_cluster
 	double		rows;
 
 	/*
-	 * radius of noise: a micro-cluster is noise if its r_K" is greater, and a
-	 * row is noise if its distance to the centroid of its micro-cluster is
-	 * greater
+	 * distance beyond which rows are noise. A row is noise if its distance to
+	 * the centroid of its micro-cluster exceeds `reach`. A micro-cluster is
+	 * noise if its radius r_K" (see above) exceeds `reach`.
 	 */
 	double		reach;
 } fc_density_cluster;

@@ -37,16 +37,17 @@
 #include "base/sort.h"
 
 /*
- * Number of rows in a window, in units of K. A wider window varies less by
- * chance, but finds only noise of more rows (bench/density.py,
+ * Number of rows in a window, in units of K, the number of rows in a ball that
+ * measures density (density.h). With more rows, the width of a window varies
+ * less by chance, but noise of few rows is not found (bench/density.py,
  * bench/tuned.py).
  */
 #define WINDOW_BALLS	6.0
 
 /*
- * Maximum factor by which the window is widened, in steps of 2, while no noise
- * is found. Wider windows need less contrast, so that a larger factor finds
- * noise more often. A guess.
+ * Maximum factor on the number of rows in a window, which is doubled while no
+ * noise is found. Windows of more rows need less contrast, so that a larger
+ * factor finds noise more often. A guess.
  */
 #define WIDE_WINDOWS	2.0
 
@@ -57,8 +58,9 @@
 #define MIN_MICRO_CLUSTERS	20
 
 /*
- * Minimum ratio of the widest window to the narrowest one before it. A larger
- * one leaves faint noise in clusters (bench/density.py, bench/tuned.py).
+ * Minimum ratio of the greatest width of a window, in ln r_K, to the smallest
+ * width before it. A larger ratio leaves faint noise in clusters
+ * (bench/density.py, bench/tuned.py).
  */
 #define MIN_CONTRAST	3.0
 

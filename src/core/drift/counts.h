@@ -56,7 +56,10 @@
 /* Flag of counts in which NULLs were counted, too. */
 #define FC_DRIFT_NULLS	0x04
 
-/* Flag of counts of rows that are in units, or have weights (units.h). */
+/*
+ * Flag of counts of rows that have weights, or belong to units such as
+ * customers (units.h).
+ */
 #define FC_DRIFT_UNITS	0x08
 
 /*

@@ -1,6 +1,8 @@
 /*
- * drift_spec_of_sample.c - chooses edges, bits and waves from a sample of
- * the training rows; see drift_spec_of_sample.h
+ * drift_spec_of_sample.c - chooses from a sample of the training rows what
+ * drift tests compare: the edges at which the distribution of each column is
+ * counted, the bits whose pairs are counted, and the moments of the rows, the
+ * waves; see drift_spec_of_sample.h
  */
 #include "drift/drift_spec_of_sample.h"
 

@@ -114,9 +114,9 @@ bool		fc_drift_has_sums(const fc_drift_sides *sides);
 bool		fc_drift_has_waves(const fc_drift_sides *sides);
 
 /*
- * Returns count i of a side. If rows have units or weights, counts are sums of
- * weights; the count is then divided by the mean weight, so that all counts
- * refer to fc_drift_rows_of_side rows.
+ * Returns count i of a side. If rows have weights or belong to units, counts
+ * are sums of weights. The count is then divided by the mean weight, so that
+ * all counts refer to fc_drift_rows_of_side rows.
  */
 double		fc_drift_number_of_side(const fc_drift_sides *sides, int side, size_t i);
 
@@ -263,8 +263,9 @@ fc_two_by_two fc_drift_strongest_of_column(const fc_drift_sides *sides, size_t j
 
 /*
  * Sets *table to the contingency table of the NULLs in a column of the source
- * table, whose last dimension is j. Returns false if neither side has such a
- * NULL, or if a side has not counted NULLs.
+ * table; j is the last of the dimensions that encode the column. Returns false
+ * if the column has no NULL on either side, or if a side has not counted
+ * NULLs.
  */
 bool		fc_drift_null_table(const fc_drift_sides *sides, size_t j, fc_two_by_two *table);
 

@@ -137,8 +137,8 @@ typedef struct fc_drift_sides
 typedef enum fc_verdict
 {
 	/*
-	 * rows are in units, and a side has fewer than FC_DRIFT_MIN_PARTS
-	 * effective parts (units.h)
+	 * rows belong to units, such as customers, and a side has fewer than
+	 * FC_DRIFT_MIN_PARTS effective parts (units.h)
 	 */
 	FC_VERDICT_TOO_FEW_UNITS,
 

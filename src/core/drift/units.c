@@ -6,28 +6,31 @@
 #include "drift/internal.h"
 
 /*
- * Value of b_i - 1 (units.h) up to which it is rounding error and rows count
- * as independent.
+ * Value of b_i - 1 up to which rows count as independent, because it may be a
+ * rounding error. b_i is the mean size of the unit of a row (units.h).
  */
 #define ROUNDING	1e-9
 
 /* ---- variances between units ---- */
 
 /*
- * Counts of one statistic in each part, from which the variance v between
- * units is computed (units.h).
+ * One statistic, such as the number of rows up to an edge, in each part of the
+ * rows. A hash of the units, such as customers, divides the rows into parts.
+ * The variance v between units is computed from the differences between parts
+ * (units.h).
  */
 typedef struct part_counts
 {
 	const fc_drift_parts *parts;
 	double		correction;		/* factor that converts the sum of squares per
 								 * row to v */
-	double	   *count;			/* c_p of each part */
-	double	   *rows;			/* m_p of each part */
+	double	   *count;			/* c_p: the statistic of each part */
+	double	   *rows;			/* m_p: number of rows of each part */
 } part_counts;
 
 /*
- * Returns v, computed from the counts and rows of all parts; 0 without rows.
+ * Returns the variance v between units, computed from the counts and rows of
+ * all parts; 0 without rows.
  */
 static float
 variance_between(const part_counts *c)

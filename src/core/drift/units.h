@@ -84,7 +84,7 @@ void		fc_drift_count_units(const fc_drift_parts *parts, fc_arena *arena,
 
 /* ---- the test ---- */
 
-/* Returns true if the rows of both sides are in units or have weights. */
+/* Returns true if the rows of both sides have weights or belong to units. */
 static inline bool
 fc_drift_has_units(const fc_drift_sides *sides)
 {
@@ -93,8 +93,8 @@ fc_drift_has_units(const fc_drift_sides *sides)
 }
 
 /*
- * Returns true if rows are in units or have weights, and a side has fewer than
- * FC_DRIFT_MIN_PARTS effective parts.
+ * Returns true if rows have weights or belong to units, and a side has fewer
+ * than FC_DRIFT_MIN_PARTS effective parts.
  */
 bool		fc_drift_too_few_units(const fc_drift_sides *sides);
 

@@ -82,7 +82,11 @@ moments(encoder_writer *w, const fc_learner *learner, size_t width)
 	return sqrt(total);
 }
 
-/* Writes center, scale and fill of a number, a cyclic feature or a vector. */
+/*
+ * Writes center, scale and fill (the value that replaces a NULL) of each
+ * dimension of a number, a cyclic feature or a vector. each: true if every
+ * dimension has a scale of its own; false if all dimensions have one scale.
+ */
 static void
 write_numbers(encoder_writer *w, const fc_learner *learner,
 			  const fc_encoder_feature *feature, bool each)

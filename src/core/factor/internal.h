@@ -226,7 +226,8 @@ size_t		fc_rank_within(size_t k, size_t d, size_t budget);
 /*
  * Returns the relative error of a truncated SVD of the target that stores at
  * most `values` values, for comparison with other factors. If the values do
- * not suffice for rank 1, returns 1, or 0 if rank 1 has no error.
+ * not suffice for rank 1, returns 1, unless the error of an SVD of rank 1 is
+ * zero; then returns 0.
  */
 double		fc_equal_svd(const fc_target *target, size_t values, uint64_t seed,
 						 fc_arena *arena);

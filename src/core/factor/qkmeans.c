@@ -852,7 +852,7 @@ typedef struct findings
 {
 	fc_qkmeans_options closest;
 	double		objective;		/* SSE of the closest product, relative to the
-								 * SSE of the start */
+								 * SSE of the unfactored centroids */
 	fc_qkmeans_options sparsest;	/* options of the sparsest product whose
 									 * labels are equally good
 									 * (FC_SAME_LABELS_SSE_RATIO) */

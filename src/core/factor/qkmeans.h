@@ -227,24 +227,26 @@ typedef struct fc_trials
 } fc_trials;
 
 /*
- * SSE of a product, relative to the SSE of the start, at which the search for
- * a sparsity ends. A smaller one gives closer products, which have more values
- * and take longer (bench/factors.py, bench/tuned.py).
+ * SSE of a product, relative to the SSE of the unfactored centroids, at which
+ * the trials of increasing sparsity end. A smaller ratio gives closer
+ * products, which have more values and take longer (bench/factors.py,
+ * bench/tuned.py).
  */
 #define FC_CLOSE_SSE_RATIO	1.1
 
 /*
- * Maximum SSE of a product, relative to the SSE of the start, if k d is at
- * least FC_LARGE_CENTROIDS: labelling a row with such unfactored centroids
- * takes long. With a larger value, products farther from the centroids are
- * accepted. A guess.
+ * Maximum SSE of an accepted product, relative to the SSE of the unfactored
+ * centroids, if k d is at least FC_LARGE_CENTROIDS: labelling a row with
+ * unfactored centroids of this size takes long. With a larger ratio, products
+ * farther from the centroids are accepted. A guess.
  */
 #define FC_NEAR_SSE_RATIO	1.5
 
 /*
- * Maximum sum of squares around the means of the clusters, relative to the
- * start, at which labels count as equally good. A larger one accepts products
- * with fewer values. A guess.
+ * Maximum sum of squares around the means of the clusters of a product,
+ * relative to the sum for the unfactored centroids, at which the labels of
+ * both count as equally good. A larger ratio accepts products with fewer
+ * values. A guess.
  */
 #define FC_SAME_LABELS_SSE_RATIO	1.02
 
@@ -262,20 +264,20 @@ typedef struct fc_trials
  * Chooses factors, sparsity and budget of *options; sparsity and budget must
  * be 0 on entry. options->log is not called.
  *
- * Trials factor the start with sparsity s = 2, 3, 4, 6, 9, 13 .. They end at
- * the first close product, whose SSE on the sample is at most
- * FC_CLOSE_SSE_RATIO times the SSE of the start. They also end when s would
+ * Trials factor the centroids in `start` with sparsity s = 2, 3, 4, 6, 9, 13
+ * .. They end at the first close product, whose SSE on the sample is at most
+ * FC_CLOSE_SSE_RATIO times the SSE of `start`. They also end when s would
  * exceed 24, when the product would have k d values or more, when a sweep
  * would need more than FC_TRIAL_WORK multiplications, or when memory would
  * exceed trials->max_bytes.
  *
  * If options->factors is 0, products have two factors, because products of
- * more factors with equally many values were measured to be farther from the
- * start. s is the sparsity of the longer factor, and the other factor has as
+ * more factors with equally many values were measured to be farther from
+ * `start`. s is the sparsity of the longer factor, and the other factor has as
  * many values. The result is the first of these that exists:
  *     the close product;
  *     if k d >= FC_LARGE_CENTROIDS, the product with the lowest SSE, provided
- *         that it is at most FC_NEAR_SSE_RATIO times the SSE of the start;
+ *         that it is at most FC_NEAR_SSE_RATIO times the SSE of `start`;
  *     if k d >= FC_LARGE_CENTROIDS, the sparsest product with equally good
  *         labels (FC_SAME_LABELS_SSE_RATIO);
  *     one factor with all k d values.

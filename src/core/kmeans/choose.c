@@ -489,8 +489,9 @@ is_cut_off(const k_search *s)
  * Sets the verdict, the chosen number and the second number (choose.h). The
  * finest number is the greatest number tried if more clusters are likely.
  * Otherwise, it is the stable number with the greatest surplus of clusters
- * found over clusters not found. The coarsest level of the finest number is
- * chosen, and the next finer level becomes the second number.
+ * found over clusters not found. If there are levels, the smallest one is
+ * chosen, and the next greater level or the finest number becomes the second
+ * number.
  */
 static void
 choose(k_search *s)
@@ -546,14 +547,19 @@ bends_cost(const fc_tried *coarse, const fc_tried *fine)
 
 /*
  * Returns the smallest rival of the chosen number of clusters, or 0 if there
- * is no rival. A rival is a greater number that may be the better choice, for
- * one of two reasons. Either more of its clusters are found; or both halves
- * give the same clusters, and the cost falls steeply up to this number and
- * slowly after it. The second reason does not count along one axis, where
- * k-means divides both halves into nearly the same parts, even without
- * clusters. Numbers that only divide the chosen clusters are no rivals if the
- * chosen clusters are far apart. If the chosen number is a level, it has no
- * rivals, because all finer numbers within the level would qualify.
+ * is no rival. A rival is a greater number of clusters that may be the better
+ * choice, for one of two reasons:
+ *
+ *     more of its clusters are found (separated and reproduced, evidence.h)
+ *
+ *     both halves of the rows give the same clusters, and the cost falls
+ *     steeply up to this number and slowly after it
+ *
+ * The second reason does not count along one axis, where k-means divides both
+ * halves into nearly the same parts, even without clusters. A number that only
+ * divides the chosen clusters is no rival if the chosen clusters are far
+ * apart. A chosen level, a stable number below the finest one (choose.h), has
+ * no rivals, because every number that divides its clusters would qualify.
  */
 static size_t
 rival_of(const k_search *s)

@@ -73,16 +73,16 @@
 #include "kmeans/evidence.h"
 
 /*
- * Minimum stability of a stable number, 0 to 1. With a larger one, fewer
- * numbers are stable; with a smaller one, numbers are stable by chance
- * (bench/number.py, bench/tuned.py).
+ * Minimum stability of a stable number of clusters, 0 to 1. With a larger
+ * minimum, fewer numbers are stable; with a smaller minimum, numbers are
+ * stable by chance (bench/number.py, bench/tuned.py).
  */
 #define FC_CLEAR_STABILITY	0.85
 
 /*
- * Minimum gain of the last cluster, relative to the gain of one more cluster.
- * With a smaller one, numbers that split a cluster count as stable
- * (bench/number.py).
+ * Minimum ratio of the gain of k clusters to the gain of k + 1 clusters for
+ * the last of the k clusters to be needed (see above). With a smaller ratio, k
+ * may be stable although it splits a cluster in two (bench/number.py).
  */
 #define FC_CLEAR_GAIN	2.0
 
@@ -93,10 +93,11 @@
 #define FC_NO_SPREAD	1e-6
 
 /*
- * Minimum distance of a cluster from the other clusters of its level, which is
- * a coarser stable number of clusters (see above). The distance is relative to
- * the greatest one between neighbouring finest clusters within the cluster. A
- * smaller minimum finds levels in evenly spread clusters (bench/number.py).
+ * Minimum distance of a cluster of a level from the other clusters of the
+ * level. A level is a stable number of clusters below the finest one (see
+ * above). The distance is relative to the greatest distance between
+ * neighbouring finest clusters within the cluster. A smaller minimum finds
+ * levels in evenly spread clusters (bench/number.py).
  */
 #define FC_LEVEL_GAP	1.5
 
@@ -187,9 +188,10 @@ typedef struct fc_choice
 	size_t		chosen;			/* index in tried of the chosen number */
 
 	/*
-	 * next finer number of clusters if a level was chosen: another level, or
-	 * the finest number; 0: no level was chosen, or the finer number would be
-	 * the greatest one tried, and more clusters are likely
+	 * second choice if the chosen number is a level (see above): the next
+	 * greater level or, without one, the finest number. 0 if no level was
+	 * chosen. Also 0 if the second choice would be the greatest number tried,
+	 * because there are probably more clusters.
 	 */
 	size_t		second;
 	size_t		hidden;			/* number of the chosen clusters that hide

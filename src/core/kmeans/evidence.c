@@ -86,8 +86,10 @@ window_counts(const fc_valleys *valleys, size_t i, size_t j, double *window)
 }
 
 /*
- * Returns true if clusters i and j have a valley between them (evidence.h).
- * Also returns true if every window has rows on at most one of its sides.
+ * Returns true if clusters i and j have a valley between them: a window of
+ * bins with far fewer rows than a window before it and a window after it
+ * (evidence.h). Also returns true if no window has rows both in the windows
+ * before it and in the windows after it.
  */
 static bool
 has_valley(const fc_valleys *valleys, size_t i, size_t j)
@@ -96,7 +98,8 @@ has_valley(const fc_valleys *valleys, size_t i, size_t j)
 	double		greatest_from[PLACES + 1];	/* greatest count in windows v and
 											 * above */
 	double		greatest = 0.0; /* greatest count in windows below v */
-	bool		meets = false;	/* true if a window had rows on both sides */
+	bool		meets = false;	/* true if a window had rows in windows before
+								 * it and after it */
 
 	window_counts(valleys, i, j, window);
 	greatest_from[PLACES] = 0.0;

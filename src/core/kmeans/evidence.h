@@ -42,8 +42,9 @@ typedef struct fc_evidence
 } fc_evidence;
 
 /*
- * Minimum Jaccard coefficient of two clusters that count as the same, 0 to 1.
- * A larger one requires that both halves reproduce clusters more exactly
+ * Minimum Jaccard coefficient, 0 to 1, of a cluster of C_0 and the matching
+ * cluster of C_1 for the cluster to count as reproduced (see above). A larger
+ * one requires that the two clusters have more rows in common
  * (bench/number.py).
  */
 #define FC_EVIDENCE_OVERLAP	0.8

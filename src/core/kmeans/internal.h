@@ -73,7 +73,10 @@ void		fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count,
 
 /* ---- rows, and the state of a search ---- */
 
-/* Rows in the order of the search. */
+/*
+ * Rows of a search. A search with a k-d tree sorts them by the cells of the
+ * tree; other searches keep the order of the caller.
+ */
 typedef struct fc_kmeans_rows
 {
 	const float *x;				/* n x d */

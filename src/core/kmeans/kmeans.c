@@ -17,24 +17,24 @@
 #include "numerics/rows.h"
 
 /*
- * Maximum budget of a search, as a multiple of the cost of its first start up
- * to the end of Lloyd's steps. A larger one lowers the SSE slightly and takes
- * proportionally longer (bench/kmeans.py, bench/tuned.py).
+ * Maximum budget of a search, as a multiple of the cost of its first start,
+ * without the rounds that follow its Lloyd steps. A larger one lowers the SSE
+ * slightly and takes proportionally longer (bench/kmeans.py, bench/tuned.py).
  */
 #define MAX_SEARCH_STARTS	14.0
 
 /*
- * Constant part of the budget of a search, as a multiple of the cost of its
- * first start up to the end of Lloyd's steps. The number k is added to this
- * multiple. Halving or doubling it changes neither the SSE nor the time
- * (bench/tuned.py).
+ * Constant part of the budget of a search: the budget for k clusters is
+ * BASE_SEARCH_STARTS + k times the cost of the first start, up to
+ * MAX_SEARCH_STARTS times. Halving or doubling the constant changes neither
+ * the SSE nor the time (bench/tuned.py).
  */
 #define BASE_SEARCH_STARTS	5.0
 
 /*
  * Budget of a search if BLAS computes the dot products, as a multiple of the
- * cost of its first start up to the end of Lloyd's steps. A larger one lowers
- * the SSE slightly, but a step in many dimensions takes long. A guess.
+ * cost of the first start. A larger budget lowers the SSE slightly, but a step
+ * in many dimensions takes long. A guess.
  */
 #define BLAS_SEARCH_STARTS	5.0
 

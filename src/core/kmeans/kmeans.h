@@ -33,7 +33,8 @@ typedef struct fc_sphere
 typedef enum fc_kmeans_effort
 {
 	FC_BALANCED = 0,
-	FC_FAST,					/* a quarter of the budget, and no trials
+	FC_FAST,					/* a quarter of the budget of a balanced
+								 * search, and no rounds of trial moves
 								 * (split_merge.c) */
 
 	/*

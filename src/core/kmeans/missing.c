@@ -121,7 +121,11 @@ is_constant(const missing_values *q, const fc_missing_column *column, size_t c)
 	return values > 1;
 }
 
-/* Computes the small clusters of the first half. */
+/*
+ * Clusters the first half of the rows into q->m small clusters by k-means.
+ * Stores the centroids in q->centroids and, as floats, in q->rounded. Stores
+ * the weights of the clusters in q->weights.
+ */
 static void
 assign_clusters(missing_values *q, uint64_t seed, fc_arena *arena)
 {

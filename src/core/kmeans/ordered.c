@@ -283,8 +283,8 @@ typedef struct trimming
 	const fc_rows *rows;
 	size_t		k;
 	double		trim;
-	float	   *x;				/* n x d: the rows of R, which are not left
-								 * out */
+	float	   *x;				/* n x d: the rows of R, the set of the rows
+								 * that are not left out */
 	double	   *weight;			/* n: weights of the rows of R */
 	size_t	   *inside;			/* n: indices of the rows of R, ascending */
 	size_t		count;

@@ -62,15 +62,17 @@ typedef struct fc_pruning
 {
 	size_t		k;
 	size_t		d;
-	size_t		lead;			/* number of leading axes; 0: only whole
-								 * coordinates are coded */
+	size_t		lead;			/* number of leading axes; 0: there are no
+								 * leading coordinates, and only all
+								 * coordinates together are rounded to bytes */
 	const double *center;		/* d values: mean of the centroids */
 	const float *axes;			/* lead x d: principal axes of the centroids */
 	double		defect;			/* upper bound on || A A' - I ||, where A are
 								 * the axes */
 	double		max;			/* upper bound on ||v|| */
-	fc_codes	codes[2];		/* codes of the leading and of all
-								 * coordinates; unused codes have k = 0 */
+	fc_codes	codes[2];		/* bytes of the leading coordinates, and bytes
+								 * of all coordinates; k is 0 if they are not
+								 * used */
 	fc_pruning_record record[2];	/* measurements of each method */
 } fc_pruning;
 

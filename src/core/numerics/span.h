@@ -11,8 +11,9 @@
 #include "base/fc.h"
 
 /*
- * Returns the coordinates (n x n, in the arena) of the rows x (n x d), or NULL
- * if rows are too many or not sparse, so that this would not save time.
+ * Returns the coordinates (n x n, in the arena) of the rows x (n x d). Returns
+ * NULL if the coordinates would not save time, because there are too many rows
+ * or too few dimensions, or because the rows are not sparse.
  */
 const float *fc_span_coordinates(const float *x, size_t n, size_t d, fc_arena *arena);
 

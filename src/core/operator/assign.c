@@ -6,36 +6,38 @@
  *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)
  *             = argmin_j ||x - (o + v_j)||
  *
- * One row: a codebook is searched with bounds if it has many centroids
- * (numerics/pruning.c), with a k-d tree if it has very many
- * (numerics/kdtree_simd.c), and by packs if neither decides the label
- * (numerics/rows_simd.c). Many rows: the scores of a codebook are a matrix
- * product, unless bounds exclude most centroids. Small codebooks and products
- * of several factors are multiplied with FC_BLOCK_ROWS rows at a time,
- * coordinate by coordinate. The scores are not stored; only the two lowest
- * scores of each row are kept.
+ * One row: a codebook of many centroids is searched with bounds
+ * (numerics/pruning.c), and a codebook of very many centroids with a k-d tree
+ * (numerics/kdtree_simd.c). If neither decides the label, all scores are
+ * computed, for a pack of several centroids at a time (numerics/rows_simd.c).
  *
- * Let every rounded score be within e of the exact score (rounding_bounds.c).
- * Then the n nearest centroids have rounded scores at most 2 e above the n-th
- * lowest one. If exactly n centroids have such scores, these are the result;
- * otherwise their distances are computed in double. Rows of a product are
- * expensive to compute: if there are more than a few candidates, the scores
- * are computed again in double, and then the distances of the remaining
- * candidates.
+ * Many rows: the scores of a codebook are a matrix product, unless bounds
+ * exclude most centroids. Small codebooks and products of several factors are
+ * multiplied with FC_BLOCK_ROWS rows at a time, coordinate by coordinate. The
+ * scores are not stored; only the two lowest scores of each row are kept.
+ *
+ * Let every rounded score be within eps of the exact score
+ * (rounding_bounds.c). Then the n nearest centroids have rounded scores at
+ * most 2 eps above the n-th lowest one. If exactly n centroids have such
+ * scores, these are the result; otherwise their distances are computed in
+ * double. Rows of a product are expensive to compute: if there are more than a
+ * few candidates, the scores are computed again in double, and then the
+ * distances of the remaining candidates.
  *
  * With exact centroids c_j, where ||c_j - (o + v_j)|| <= r_j, exact distances
  * are computed for the best few candidates, or for every candidate that the
  * bound r_j does not exclude. Centroid j is not nearest if its approximate
  * distance exceeds r_j plus the distance of some centroid i,
  *
- *     ||x - o||^2 + 2 (score_j - e) > (||x - c_i|| + r_j)^2
+ *     ||x - o||^2 + 2 (score_j - eps) > (||x - c_i|| + r_j)^2
  *
- * A sharper bound holds if the last factor R is dense and nearly orthonormal,
- * and the residuals e_j = c_j - (o + v_j) are nearly orthogonal to it (an
- * SVD). Let rho = ||(x - o) - R^T R (x - o)||. By Pythagoras, centroid j is
- * not nearest if, for some centroid i,
+ * A sharper bound holds for an SVD: the last factor R is dense and nearly
+ * orthonormal, and the residuals e_j = c_j - (o + v_j) are nearly orthogonal
+ * to it. Let r_j be ||e_j||, up to rounding. Let rho be the length of the
+ * component of x - o orthogonal to R, ||(x - o) - R^T R (x - o)||. By
+ * Pythagoras, centroid j is not nearest if, for some centroid i,
  *
- *     ||x - o||^2 + 2 (score_j - e) - 2 rho r_j + r_j^2 > ||x - c_i||^2.
+ *     ||x - o||^2 + 2 (score_j - eps) - 2 rho r_j + r_j^2 > ||x - c_i||^2.
  *
  * Cost: n k d multiply-adds for a codebook, n times the number of non-zeros
  * otherwise.

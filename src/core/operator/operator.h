@@ -123,12 +123,13 @@ typedef struct fc_regions
 								 * centroid is noise */
 	const int32_t *peak_cluster;	/* k: cluster of each centroid; for noise,
 									 * the cluster to which it would belong */
-	const float *radius;		/* k: radius of the ball of rows about each
-								 * centroid */
+	const float *radius;		/* k: radius of the ball around each centroid
+								 * that measures the density there; a small
+								 * ball means dense rows */
 	const float *reach;			/* k: maximum distance from the centroid for a
 								 * row to belong to its cluster */
-	const float *peak;			/* k: radius of the densest centroid (the
-								 * peak) of peak_cluster */
+	const float *peak;			/* k: smallest radius of a centroid in
+								 * peak_cluster[j], for each centroid j */
 } fc_regions;
 
 typedef struct fc_operator_sell fc_operator_sell;

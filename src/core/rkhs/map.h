@@ -156,9 +156,9 @@ void		fc_kernel_map_features(const fc_kernel_map *map, const double *x,
 #define FC_SPECTRAL_SHARE	0.25
 
 /*
- * Minimum share of rows that k-means of the rows puts in the same cluster as
- * k-means of the spectral features, for plain features to be used instead. A
- * guess.
+ * Minimum agreement of k-means of the rows with k-means of the spectral
+ * features, as a share of the rows, at which plain features are used instead.
+ * Plain features are phi(x) of a wide kernel (see above). A guess.
  */
 #define FC_SPECTRAL_AGREED	0.95
 

@@ -118,15 +118,17 @@ sum_of_all(const fc_kernel_rows *rows, const fc_embedding *result,
 /* ---- sampled pairs ---- */
 
 /*
- * Table to draw columns j with the probabilities p_j: a column is drawn
- * uniformly or from `slot`, each with probability 1/2.
+ * Table to draw a column j with probability p_j (see above). One half of the
+ * draws are uniform over all columns, the other half are uniform over the
+ * entries of `slot`.
  */
 typedef struct column_law
 {
 	size_t		n;
 	uint32_t   *slot;			/* n entries: column j occurs count[j] times */
-	uint32_t   *count;			/* n values: number of slots of each column,
-								 * about n d_j / sum of d */
+	uint32_t   *count;			/* n values: number of entries of `slot` that
+								 * are column j, about n d_j / sum of d, where
+								 * d_j is the error of entry j of the diagonal */
 } column_law;
 
 /* Returns (K_ij - y_i.y_j) / scale. */

@@ -16,13 +16,13 @@
 #define WIDTHS	9
 
 /*
- * Product of gamma and the total variance of the rows for plain features. With
- * a smaller one, k-means of these features is closer to k-means of the rows. A
- * guess.
+ * Product of gamma and the total variance of the rows for plain features,
+ * which are phi(x) of a wide kernel (map.h). With a smaller product, k-means
+ * of plain features is closer to k-means of the rows. A guess.
  */
 #define PLAIN_WIDTH	0.02
 
-/* Minimum rank of plain features. A guess. */
+/* Minimum number of coordinates of plain features (map.h). A guess. */
 #define PLAIN_RANK	10
 
 /*

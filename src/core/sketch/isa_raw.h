@@ -153,9 +153,9 @@ take_reduced(const fc_prepared *prepared, const double *raw, size_t rows,
 }
 
 /*
- * Converts raw rows as described in isa.h. Without a basis, processes the
- * last columns first: each row writes some floats past its end, which the
- * first columns of the next row then overwrite.
+ * Converts raw rows as described in isa.h. Without a basis, processes the last
+ * columns first: the vector of the last columns may reach beyond the end of a
+ * row of y, into the first columns of the next row, which are written later.
  */
 static void
 take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y,

@@ -543,8 +543,9 @@ load_row(row_elements x, size_t i, size_t d)
 }
 
 /*
- * Returns one vector of reduced coordinates for a spec without a basis, and
- * stores it as floats in y from index i on.
+ * Converts a SIMD vector of the values of a row from column i on to reduced
+ * coordinates, (value - center) / scale, for a spec without a basis. Returns
+ * them, and stores them as floats in y from index i on.
  */
 INLINE vdouble
 reduce_vector(const double *center, const double *inverse_scale, size_t i,

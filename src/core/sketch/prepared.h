@@ -159,9 +159,9 @@ typedef struct fc_prepared
 	double	   *centered;
 
 	/*
-	 * work space: centered times the basis, fc_padded(n) values for each of
-	 * FC_PROJECTED_ROWS rows if rows are raw, otherwise for one row; NULL if
-	 * not projected
+	 * work space: product of the rows in `centered` and the basis,
+	 * fc_padded(n) values for each of FC_PROJECTED_ROWS rows if rows are raw,
+	 * otherwise for one row; NULL if not projected
 	 */
 	double	   *projected;
 	double	   *angles;			/* work space of a row whose angles are

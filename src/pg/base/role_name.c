@@ -18,7 +18,7 @@
 
 #include "pg/base/arguments.h"
 
-/* Stored by CREATE TYPE with internallength 68. */
+/* Stored value of the SQL type role_name, whose internallength is 68. */
 typedef struct role_name
 {
 	Oid			id;				/* InvalidOid if no role had the name */

@@ -12,11 +12,10 @@
 #include "postgres_ext.h"
 
 /*
- * Returns the base type that a value of the type consists of: the type itself
- * or, for an array, range or multirange, the type of its innermost elements.
- * Returns InvalidOid if the base type is a composite type, an enum or a
- * domain. Also returns InvalidOid if the base type, or a range type around it,
- * is not installed.
+ * Returns the innermost element type of an array, range or multirange type;
+ * returns any other type itself. Returns InvalidOid in two cases: the result
+ * would be a composite type, an enum or a domain; or the result, or a range
+ * type around it, is not installed (see above).
  */
 extern Oid	installed_base(Oid type);
 

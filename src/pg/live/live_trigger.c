@@ -538,9 +538,9 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 /* ---- rows of a publisher ---- */
 
 /*
- * BEFORE ROW trigger of the tables of sums. Skips a row that a subscription
- * copies from these tables of its publisher: the triggers of the subscriber
- * count the same rows themselves.
+ * BEFORE ROW trigger of the tables that store the sums of live sketches. Skips
+ * a row of sums that a subscription copies from the publisher: the triggers of
+ * the subscriber compute the sums from the replicated rows of its own tables.
  */
 PG_FUNCTION_INFO_V1(fastclust_skip_replicated);
 Datum

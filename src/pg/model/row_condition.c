@@ -121,7 +121,7 @@ rethrow_with_place(const read_condition *c, MemoryContext context)
 		ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
 		PG_RE_THROW();
 	FlushErrorState();
-	/* the position is internal if the error has a PL/pgSQL query */
+	/* a query of PL/pgSQL moves the position from cursorpos to internalpos */
 	place = error->cursorpos > 0 ? error->cursorpos : error->internalpos;
 	ereport(ERROR, errcode(error->sqlerrcode),
 			errmsg("option \"where\": %s", error->message),

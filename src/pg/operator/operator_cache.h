@@ -55,9 +55,11 @@ typedef enum sparse_outcome
 /*
  * Returns the centroids of op stored by column. They are built in `context`
  * once `uses` reaches MIN_ROWS_FOR_COLUMNS, and their size in bytes is added
- * to *charged. Returns NULL before that, if a single codebook does not decide
- * the labels of op, or if *charged would exceed a quarter of the memory
- * budget.
+ * to *charged. Returns NULL in three cases:
+ *
+ *     `uses` is smaller than MIN_ROWS_FOR_COLUMNS
+ *     the labels of op do not depend on a single codebook alone
+ *     *charged would exceed a quarter of the memory budget
  */
 extern const fc_columns *columns_of(fc_columns **columns, const fc_operator *op, Size uses,
 									MemoryContext context, Size *charged);

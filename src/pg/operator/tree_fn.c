@@ -12,9 +12,9 @@
 #include "pg/operator/rows.h"
 
 /*
- * Maximum number of queries that measure a search. With more queries, the
- * recall is more exact; each query computes its distances to all rows of the
- * sample (bench/index_health.py).
+ * Maximum number of queries from which the recall of a search is estimated.
+ * With more queries, the estimate is more exact, but each query computes its
+ * distances to all rows of the sample (bench/index_health.py).
  */
 #define QUERIES	1500
 

@@ -38,8 +38,13 @@ typedef struct kernel_rows
 	fc_kernel	kernel;
 	fc_kernel_method method;
 	bool		has_ids;
-	bool		published;		/* option of method one_pass: Omega without
-								 * probes, as in the paper */
+
+	/*
+	 * option of method one_pass; true: the random matrix Omega has no probes,
+	 * the additional columns of independent random signs, as in the paper
+	 * that rkhs/projection.h cites
+	 */
+	bool		published;
 	int32		rank;			/* rank of the projection; without ids,
 								 * maximum number of landmarks */
 	int32		oversampling;	/* additional columns of method one_pass */

@@ -68,9 +68,9 @@
 #define MAX_MICRO_COORDINATES	1048576.0
 
 /*
- * Default of option noise, from 0 (lax) to 2 (strict). A larger value
- * recognises more rows as noise if there is much noise, but also rows of
- * clusters in many dimensions (bench/density.py).
+ * Default of option noise, from 0 (lax) to 2 (strict). If there is much noise,
+ * a larger value recognises more of it. In many dimensions, a larger value
+ * also makes rows of clusters noise (bench/density.py).
  */
 #define NOISE	0.5
 
@@ -507,8 +507,9 @@ shown_float(double x)
 }
 
 /*
- * Returns the operator of the micro-clusters with their regions, which labels
- * rows. Reaches are slightly enlarged because centroids are rounded.
+ * Returns the operator that labels rows: the centroids of the micro-clusters,
+ * with their regions. The operator rounds the centroids, so the distances
+ * beyond which rows are noise (found->reach) are slightly enlarged.
  */
 static fc_operator_header *
 micro_operator(const training *t, const micro_cluster_set *set,

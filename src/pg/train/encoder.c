@@ -169,8 +169,9 @@ read_rows(const fc_encoder *encoder, const fc_weighted_rows *rows, memory_accoun
 }
 
 /*
- * Returns one flag per feature, true if its NULLs distinguish rows. The rows
- * must be scaled and in random order.
+ * Returns one flag per feature, true if its NULLs are informative: they depend
+ * on the other values of the row (core/kmeans/missing.h). The rows must be
+ * scaled and in random order.
  */
 static bool *
 informative_nulls(const fc_encoder_header *flagged,
@@ -319,8 +320,10 @@ report_indicators(const training *t, const fc_encoder *encoder,
 }
 
 /*
- * Returns the encoder with an indicator dimension for each column whose NULLs
- * distinguish rows, except for columns in option nulls.
+ * Returns the encoder with a NULL indicator, a dimension of its own, for each
+ * feature with imputed NULLs that are informative (core/kmeans/missing.h).
+ * Features that option nulls names are excepted. Returns `learned` if no
+ * feature qualifies for a test, or if the dimensions would be too many.
  */
 static fc_encoder_header *
 with_indicators(const training *t, fc_encoder_header *learned)

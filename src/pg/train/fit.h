@@ -39,8 +39,9 @@ extern void fit_group(const training *t, group_fit *fit);
 extern group_fit search_again(const training *t, const group_fit *fit);
 
 /*
- * Returns true if the fit `other` has a lower objective than `fit`: by more
- * than the tolerance if scans measured both, else on the weighted sample.
+ * Returns true if the fit `other` has a lower objective than `fit`. If scans
+ * measured both objectives, the difference must exceed the tolerance;
+ * otherwise the objectives on the weighted sample are compared.
  */
 extern bool is_better(const training *t, const group_fit *other, const group_fit *fit);
 

@@ -499,7 +499,8 @@ scan_fits(training *t, const fc_weighted_rows *sample, int *count)
 		.spec = spec_without_sample(t->spec),
 
 		/*
-		 * count_units computes the drift counts of rows with units or weights
+		 * count_units computes the drift counts of rows that have weights or
+		 * belong to units
 		 */
 		.drift_spec = has_parts(&t->source) ? NULL : t->drift_spec
 	};

@@ -234,7 +234,7 @@ unit_scan_text(const train_source *source, const char *column)
 	char	   *shown = "q.value::text";
 	const char *weight = source->weight != NULL ? source->weight : "1";
 
-	/* if equal values have equal texts, rows are grouped by these texts */
+	/* rows are grouped by value if equal values may have different texts */
 	if (column != NULL && source->group_by != NULL && has_loose_groups(source))
 		shown = text_of_values(source, "q.value");
 	else if (column != NULL && source->group_by != NULL)

@@ -72,11 +72,12 @@ rows_to_read(const train_source *source, double wanted)
 }
 
 /*
- * Returns the query of a scan with plan $1, for rows with units or weights. A
- * hash divides the units into FC_DRIFT_PARTS parts (core/drift/units.h). The
- * rows of the result are (value as text, packed state, array of the packed
- * states of the parts, sizes): one row for each value of a column, or a single
- * row if column is NULL.
+ * Returns the query of a scan with plan $1, for rows that have weights or
+ * belong to units, such as customers (option unit). A hash divides the units
+ * into FC_DRIFT_PARTS parts (core/drift/units.h). The rows of the result are
+ * (value as text, packed state, array of the packed states of the parts,
+ * sizes): one row for each value of a column, or a single row if column is
+ * NULL.
  *
  * sizes: number of units, sum of the weights, sum of the squared weights of
  * units, sum of the squared weights of rows. A row without a unit counts as a
@@ -114,9 +115,9 @@ extern double rows_to_sample(train_source *source, row_sampling sample, bool exa
 
 /*
  * Returns an SQL expression that converts a row to the input of the operators;
- * its parameters are $1 center, $2 scale and $3 map. If op, an SQL expression,
- * is given and the source compares observed values, the coordinates of the
- * nearest centroid of op replace NULLs.
+ * its parameters are $1 center, $2 scale and $3 map. op: SQL expression of an
+ * operator, or NULL. If op is given and source->observed is true, the
+ * coordinates of the nearest centroid of op replace NULLs.
  */
 extern char *row_text(const train_source *source, bool scaled, bool mapped, const char *op);
 

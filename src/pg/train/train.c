@@ -41,17 +41,21 @@
 #define MAX_UNWARNED_GROUPS	10000
 
 /*
- * Maximum number of clusters for which candidates are searched. For more
+ * Maximum number of clusters for which candidates are searched: centroids
+ * found in a sample, which the scan of all rows measures and moves. For more
  * clusters, the uniform sample has too few rows. A guess.
  */
 #define MAX_CANDIDATE_CLUSTERS	256
 
-/* Maximum number of groups for which candidates are searched. A guess. */
+/*
+ * Maximum number of groups for which candidates, centroids found in a sample,
+ * are searched. A guess.
+ */
 #define MAX_CANDIDATE_GROUPS	64
 
 /*
- * Minimum number of rows per group in the samples in which candidates are
- * searched. A guess.
+ * Minimum number of rows per group in the samples in which candidates, the
+ * centroids that the scan measures and moves, are searched. A guess.
  */
 #define MIN_GROUP_SAMPLE	3000
 

@@ -1,6 +1,6 @@
 /*
- * units.c - drift counts of rows with weights, or with units given by option
- * unit (core/drift/units.h)
+ * units.c - drift counts of rows that have weights, or belong to units such as
+ * customers, which option unit gives (core/drift/units.h)
  *
  * A query divides the rows into parts by a hash of their units. Its result has
  * a packed state for each part, and the sizes of the units.

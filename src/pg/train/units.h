@@ -1,4 +1,7 @@
-/* units.h - drift counts of rows with units or weights (core/drift/units.h) */
+/*
+ * units.h - drift counts of rows that have weights, or belong to units such as
+ * customers (core/drift/units.h)
+ */
 #ifndef FASTCLUST_TRAIN_UNITS_H
 #define FASTCLUST_TRAIN_UNITS_H
 
@@ -6,9 +9,9 @@
 #include "pg/train/scan_result.h"
 
 /*
- * Returns true if rows have weights, or units given by option unit. Their
- * drift counts are then computed from FC_DRIFT_PARTS parts, into which a hash
- * divides the units.
+ * Returns true if rows have weights, or belong to units, which option unit
+ * gives. Their drift counts are then computed from FC_DRIFT_PARTS parts, into
+ * which a hash divides the units.
  */
 static inline bool
 has_parts(const train_source *source)
@@ -25,8 +28,8 @@ extern void scan_sums(const training *t, const scan_request *request, const char
 
 /*
  * Returns the sums in a row of the result of scan_sums; all are zero if the
- * row has no state. The drift counts of rows with units or weights include the
- * variances between units.
+ * row has no state. The drift counts of rows that have weights or belong to
+ * units include the variances between units.
  */
 extern scan_result read_sums(const training *t, const scan_request *request, uint64 row);
 

@@ -29,7 +29,7 @@ CREATE FUNCTION fastclust_owner.count_rows(live_id bigint, leaf regclass, role o
 CREATE FUNCTION fastclust_owner.lock_tree(relation oid, alone boolean) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_lock_tree' LANGUAGE C STRICT;
 
--- Returns the leaves that have all triggers but are not counted.
+-- Returns the leaves that have all triggers, but whose rows are not counted.
 CREATE FUNCTION fastclust_internal.uncounted_leaves(live kept_sketches) RETURNS SETOF regclass
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT t.id::regclass
@@ -40,14 +40,14 @@ CREATE FUNCTION fastclust_internal.uncounted_leaves(live kept_sketches) RETURNS 
      ORDER BY t.id
 $$;
 
--- Returns the uncounted leaves of the live sketch with an id, under the latest snapshot. Returns no
--- rows if there is no such live sketch.
+-- Returns the leaves of live sketch live_id whose rows are not counted, under the latest snapshot.
+-- Returns no rows if there is no such live sketch.
 CREATE FUNCTION fastclust_internal.restored_leaves(live_id bigint, OUT live kept_sketches,
         OUT leaf regclass)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_restored_leaves' LANGUAGE C STRICT;
 
--- Counts a restored leaf, which the caller has locked against writers.
+-- Counts the rows of a restored leaf, which the caller has locked against writers.
 CREATE FUNCTION fastclust_owner.restore_leaf(live kept_sketches, leaf regclass) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -62,9 +62,9 @@ EXCEPTION
 END
 $$;
 
--- Counts the restored leaves whose triggers the current command enables. A dump ends each trigger
--- with ALTER TABLE ... ENABLE ALWAYS TRIGGER, which locks out writers, so the leaf is counted in
--- that statement.
+-- Counts the rows of each restored leaf whose triggers the current command enables. A dump ends
+-- each trigger with ALTER TABLE ... ENABLE ALWAYS TRIGGER, which locks out writers, so the rows of
+-- the leaf are counted in that statement.
 CREATE FUNCTION fastclust_owner.restore_leaves() RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE

@@ -98,7 +98,9 @@ CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map,
     RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_version_fits' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 -- One row per version of a model, or per version and group: its centroids and the sketch of its
--- training rows.
+-- training rows. In null_moments, S is the covariance matrix of the moments of a row. The relative
+-- distance of a row is its distance from the nearest centroid, in units of a standard deviation of
+-- the cluster (core/operator/mixture.h).
 CREATE TABLE fastclust_internal.version_groups (
     model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     version integer NOT NULL CHECK (version > 0),

@@ -222,9 +222,10 @@ CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
 
--- Returns the version with the option since set to `since` without its baseline, for a comparison
--- with the rows of this window. If the window has a baseline, the sketch and the counts of the
--- baseline replace the sketch and the counts of the training rows.
+-- Returns the version with option "since" set to `since` without the key "baseline". The caller
+-- compares the version with the rows of this window. If `since` has a baseline, the sketch and the
+-- counts of the rows in the baseline replace the sketch and the counts of the training rows. If
+-- `since` is NULL, option "since" is set to null, and all rows are compared.
 CREATE FUNCTION fastclust_internal.version_since(version stored_versions, relation regclass,
         since jsonb)
     RETURNS stored_versions
@@ -311,9 +312,9 @@ BEGIN
 END
 $$;
 
--- Returns the result of compared_rows for each group of a model. If the model does not have a group
--- of the rows, `compared` and `counts` are NULL. If a group of the model has no rows, only `value`
--- and `compared` are not NULL.
+-- Returns the result of compared_rows for each group of the rows and each group of the model. For a
+-- group that only the rows have, `compared` and `counts` are NULL. For a group that only the model
+-- has, all columns are NULL except `value` and `compared`.
 CREATE FUNCTION fastclust_internal.compared_groups(stored stored_models,
         group_version stored_versions, relation regclass, since jsonb, OUT value text, OUT s sketch,
         OUT counts drift_counts, OUT n bigint, OUT compared stored_versions, OUT scanned regclass)

@@ -121,9 +121,9 @@ typedef struct fc_decode_options
 	fc_init		init;
 
 	/*
-	 * true: clompr, shift and discretized run exactly as printed in the papers
-	 * that clompr.c and sketch_shift.c cite. Option polish is then ignored,
-	 * and FC_INIT_DEFAULT means FC_INIT_RANGE.
+	 * true: clompr, shift and discretized run exactly as printed in the
+	 * papers that clompr.c and sketch_shift.c cite. Option polish is then
+	 * ignored, and FC_INIT_DEFAULT means FC_INIT_RANGE.
 	 */
 	bool		published;
 	/* callback that reports progress, or NULL */

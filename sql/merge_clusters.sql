@@ -197,7 +197,7 @@ SELECT merge_clusters('tree', ARRAY(SELECT cluster FROM model_clusters WHERE mod
 SET client_min_messages = warning;
 SELECT * FROM tree;
 -- The last number of a path is the cluster.
-SELECT count(DISTINCT predict_path('tree', v)) AS paths,
+SELECT count(DISTINCT predict_path('tree', v)) = count(DISTINCT predict('tree', v)) AS each_cluster_has_a_path,
        count(*) FILTER (WHERE (predict_path('tree', v))[2] <> predict('tree', v))
        AS paths_of_another_cluster FROM events;
 -- Another k must fit the levels; new levels determine k.

@@ -42,11 +42,13 @@ sub values_of { my ($server, $database) = @_; return $server->query('BEGIN; ' . 
 # Returns values with a digest in place of most of each long line.
 sub shortened { my ($values) = @_; return join "\n", map { length > 200 ? substr($_, 0, 60) . ' .. ' . md5_hex($_) : $_ } split /\n/, $values; }
 
-# Returns the names of the functions that the installed module exports.
+# Returns the names of the functions that the installed module exports. Leaves out functions that SQL
+# cannot call: some are compiled for old servers only.
 sub symbols
 {
 	my $module = directory_of('--pkglibdir') . '/fastclust.so';
-	return join '', map { "$_\n" } sort grep { !/^_(init|fini)$/ } `nm -D --defined-only '$module'` =~ /^\S+ T (\S+)$/mg;
+	my %defined = map { $_ => 1 } `nm -D --defined-only '$module'` =~ /^\S+ T (\S+)$/mg;
+	return join '', map { "$_\n" } grep { !/^_(init|fini)$/ && (!/^fastclust_/ || $defined{"pg_finfo_$_"}) } sort keys %defined;
 }
 
 # Restores the dump of a released version into a new database. Makes the extension first if

@@ -93,6 +93,18 @@ for my $other ("CREATE TRIGGER NAME AFTER INSERT OR UPDATE OR DELETE ON watched_
 }
 $server->query('DROP TABLE watched');
 
+# ---- a table that is dropped while a function waits for its lock ----
+$server->query('CREATE TABLE doomed (x double precision[], a integer)');
+my $gate = $server->background('SELECT pg_advisory_lock(7), pg_sleep(600)');
+$server->wait_until_it_waits($gate, 'PgSleep');
+my $drop = $server->background('BEGIN; DROP TABLE doomed; SELECT pg_advisory_xact_lock(7); COMMIT;');
+$server->wait_until_it_waits($drop);
+my $late = $server->background(q{SELECT row_condition('doomed', 'a > 1');});
+$server->wait_until_it_waits($late);
+$server->end($gate);
+$server->finish($drop);
+like(($server->finish($late))[1], qr/^ERROR:  relation (?:with OID \d+|"doomed") does not exist/, 'a table that is dropped during the wait for its lock does not exist');
+
 # ---- a subscription applies rows ----
 $server->query("CREATE DATABASE subscriber; CREATE PUBLICATION of_log FOR TABLE log; SELECT pg_create_logical_replication_slot('of_log', 'pgoutput')");
 $server->query(<<"SQL", database => 'subscriber');

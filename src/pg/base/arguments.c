@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include <float.h>
 
 #include "access/htup_details.h"
@@ -137,6 +138,16 @@ relation_name(Oid relation)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE),
 				errmsg("relation with OID %u does not exist", relation));
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), name);
+}
+
+Relation
+existing_relation(Oid id, LOCKMODE mode)
+{
+	Relation	relation = try_relation_open(id, mode);
+
+	if (relation == NULL)
+		(void) relation_name(id);
+	return relation;
 }
 
 /* ---- rows that functions return ---- */

@@ -6,6 +6,8 @@
 #define FASTCLUST_ARGUMENTS_H
 
 #include "fmgr.h"
+#include "storage/lockdefs.h"
+#include "utils/relcache.h"
 
 #include "pg/base/errors.h"
 
@@ -62,6 +64,12 @@ extern void check_count(const char *name, int64 value, int64 min, int64 max);
  * is no such relation.
  */
 extern char *relation_name(Oid relation);
+
+/*
+ * Locks and opens a relation. Raises the error of relation_name if it does not
+ * exist, also if it is dropped during the wait for the lock.
+ */
+extern Relation existing_relation(Oid id, LOCKMODE mode);
 
 /* Returns the owner of a relation; InvalidOid if there is no such relation. */
 extern Oid	relation_owner(Oid relation);

@@ -430,10 +430,7 @@ fastclust_count_rows(PG_FUNCTION_ARGS)
 	int			context;
 	int			level;
 
-	(void) relation_name(PG_GETARG_OID(1)); /* reports a missing table, before
-											 * table_open raises an internal
-											 * error */
-	table = table_open(PG_GETARG_OID(1), ShareRowExclusiveLock);
+	table = existing_relation(PG_GETARG_OID(1), ShareRowExclusiveLock);
 	if (table->rd_tableam == NULL)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				errmsg("\"%s\" is not a table that stores rows",

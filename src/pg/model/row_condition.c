@@ -471,8 +471,7 @@ resolved_condition(Oid relation, const char *text, ArrayType **columns)
 				errmsg("option \"where\" has %zu bytes, but may have at most %d",
 					   strlen(c.given), MAX_CONDITION_BYTES));
 	c.query = psprintf("%s%s", SELECT_WORD, c.given);
-	(void) relation_name(relation);
-	c.relation = table_open(relation, AccessShareLock);
+	c.relation = existing_relation(relation, AccessShareLock);
 	expression = checked(&c);
 	(void) fix_settings(FIX_ALL);
 	resolved = deparse_expression(expression,

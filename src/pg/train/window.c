@@ -84,7 +84,7 @@ interval_condition(Oid relation, const char *rows, const char *column,
 static char *
 partition_condition(Oid relation, const char *rows, const char *which)
 {
-	Relation	table = table_open(relation, AccessShareLock);
+	Relation	table = existing_relation(relation, AccessShareLock);
 	PartitionDesc partitions = (table->rd_rel->relkind ==
 								RELKIND_PARTITIONED_TABLE
 								? partitions_of(table)

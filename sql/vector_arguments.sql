@@ -169,7 +169,10 @@ INSERT INTO kept VALUES ('{200,1}', '{1,2}');
 INSERT INTO kept VALUES ('{20,1}', '{100,200}');
 \set VERBOSITY default
 SELECT cluster = assign(:'op', '{20,1}') AS generated_is_label FROM kept;
-CREATE TABLE bad (x timestamptz, c integer GENERATED ALWAYS AS (assign(:'op', x)) STORED);
+-- CREATE TABLE of some minor releases accepts the column, and the first row is rejected.
+\set ECHO none
+SELECT format('DO $d$ BEGIN CREATE TABLE bad (x timestamptz, c integer GENERATED ALWAYS AS (assign(%L, x)) STORED); INSERT INTO bad VALUES (now()); EXCEPTION WHEN OTHERS THEN RAISE INFO ''%%'', SQLERRM; END $d$', :'op') \gexec
+\set ECHO all
 CREATE TABLE by_place (x numeric[]) PARTITION BY LIST (assign(:'op', x));
 CREATE TABLE first_place PARTITION OF by_place FOR VALUES IN (0);
 CREATE TABLE other_places PARTITION OF by_place DEFAULT;

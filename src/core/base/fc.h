@@ -1,7 +1,7 @@
 /*
  * fc.h - definitions that every file of the core shares: status codes, the
- * interrupt hook, arenas, and small helpers. Also includes math.h, string.h
- * and the headers of basic types.
+ * interrupt hook, arenas, and small helpers. Also includes the headers of the C
+ * library for mathematics, memory and strings, and basic types.
  *
  * The core is pure C11 over libc, BLAS/LAPACK and L-BFGS-B. It owns nothing
  * (callers pass an arena), prints nothing and raises nothing (functions return

@@ -250,7 +250,7 @@ def sparse(session, args):
         session.run('VACUUM ANALYZE sparse')
         peer = SparsePeer(session)
         t = session.medians({'train': session.train('sparse', 'x', 5, '{"metric": "cosine"}'), 'export': peer.export, 'fit': peer.fit})
-        line(f'4000 sparse rows of 30 522, {what}, k = 5: `train`', t['train'], 'export, 10 starts', t['export'] + t['fit'], most=3.5)
+        line(f'4000 sparse rows of 30 522, {what}, k = 5: `train`', t['train'], 'export, 10 starts', t['export'] + t['fit'], most=3)
     session.run('DROP TABLE sparse')
 
 

@@ -69,7 +69,7 @@ EXTRA_CLEAN = build results regression.diffs regression.out tmp_check \
 	$(wildcard src/core/*/*.[od] src/pg/*/*.[od] fastclust--*.sql)
 # every file starts in a database that has the extension on its search_path
 REGRESS_OPTS = --load-extension=fastclust --launcher=$(abspath $(ROOT)test/psql.sh)
-REGRESS     = $(patsubst sql/%.sql,%,$(call sources,sql/*.sql))
+REGRESS     = $(filter-out $(LEFT_OUT),$(patsubst sql/%.sql,%,$(call sources,sql/*.sql)))
 
 PG_CPPFLAGS = -I$(ROOT)src/core -I$(ROOT)src $(DEPENDENCIES) -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
 # Headers of servers before 16 declare functions without the types of their arguments. C23, the

@@ -1,6 +1,7 @@
 #!/bin/bash
 # soak.sh [PIECE...]: runs tests that take too long for every day, on a server with assertions and
 # the module under the sanitizers. Pieces, by default all, and the unit of LENGTH with its default:
+#   regress   all files of pg_regress
 #   tap       the TAP tests
 #   random    random calls of all functions in the catalog (2000000 calls)
 #   values    values with changed bytes through each receive function (600 seconds per type)
@@ -39,6 +40,7 @@ sanitized()
 
 fresh() { sanitized tools/with-server.sh perl "$@"; }
 
+piece_regress() { sanitized "$make" -s regress && echo "ok regress"; }
 piece_tap() { SERVER_CONFIG= SLOWNESS=5 PAGES_IN_ORDER=1 sanitized "$make" -s prove && echo "ok tap"; }
 piece_random() { fresh test/soak/random_calls.pl --calls "${LENGTH:-2000000}" --seed "$seed" --jobs "$jobs"; }
 
@@ -73,7 +75,7 @@ piece_pairs() { PAIRS_TABLES=distributed,reference,managed,single prove -Itest/t
 tools/setup.sh extras server soak || { echo "0 passed, 1 failed"; exit 1; }
 mkdir -p build/soak
 : >build/soak/results
-pieces=${*:-tap random values fuzz sqlsmith kills clients names live ddl mixed wait pairs}
+pieces=${*:-regress tap random values fuzz sqlsmith kills clients names live ddl mixed wait pairs}
 for piece in $pieces; do
 	[ "$(type -t "piece_$piece")" = function ] || { echo "soak: no piece $piece" >&2; exit 2; }
 done

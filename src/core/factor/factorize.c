@@ -119,12 +119,10 @@ fc_factorize_min_budget(const fc_operator *op,
  * Measured costs in multiply-adds, for estimates of the time
  * (bench/endless.py).
  *
- * DENSE_SWEEP is the cost of a sweep with dense residuals (hierarchical.c), in
- * units of k d min(k, d). TRIALS_COST is the total cost of the trials of method
- * auto, in the same units. LABELS_COST is the cost of labelling one row by the
- * products of all these trials, in units of k d.
+ * TRIALS_COST is the total cost of the trials of method auto, in the units of
+ * DENSE_SWEEP. LABELS_COST is the cost of labelling one row by the products of
+ * all these trials, in units of k d.
  */
-#define DENSE_SWEEP	8.0
 #define TRIALS_COST	160.0
 #define LABELS_COST	10.0
 

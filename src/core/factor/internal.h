@@ -8,6 +8,12 @@
 
 #include "factor/palm.h"
 
+/*
+ * Measured cost of a sweep with dense residuals (hierarchical.c), in units of
+ * k d min(k, d) multiply-adds.
+ */
+#define DENSE_SWEEP	8.0
+
 /* ---- sparse least squares with a given Gram matrix ---- */
 
 typedef struct fc_omp

@@ -133,12 +133,9 @@ tries_hierarchical(size_t k, size_t d, const fc_qkmeans_options *options)
 
 /*
  * Measured costs for estimates of the time (bench/endless.py).
- * SPARSITY_SQUARES: sum of the squares of the sparsities tried. DENSE_SWEEP:
- * multiply-adds of a sweep with dense residuals (hierarchical.c), in units of
- * k d min(k, d).
+ * SPARSITY_SQUARES: sum of the squares of the sparsities tried.
  */
 #define SPARSITY_SQUARES	1000.0
-#define DENSE_SWEEP	8.0
 
 double
 fc_qkmeans_operations(size_t n, size_t k, size_t d,

@@ -56,8 +56,6 @@
  * double first is faster. A guess.
  */
 #define FEW_PRODUCT_ROWS	((size_t) 3)
-#define SMALLEST_SQUARE	1e-30	/* smallest square that a float represents
-								 * precisely */
 #define TILE	((size_t) 256)	/* number of rows, and of centroids, in one
 								 * matrix product; a guess */
 /*

@@ -20,6 +20,9 @@
 
 #include "operator/operator.h"
 
+#define SMALLEST_SQUARE	1e-30	/* smallest square that a float represents
+								 * precisely */
+
 /* Computes y = A x for a sparse factor. */
 void		fc_sparse_apply(const fc_factor *a, const float *x, float *y);
 

@@ -11,9 +11,6 @@
 #include "operator/internal.h"
 #include "operator/nearest_heap.h"
 
-#define SMALLEST_SQUARE	1e-30	/* smallest square that a float represents
-								 * precisely */
-
 /*
  * The second nearest point in a k-d tree is searched up to the squared
  * distance REACH * f + MARGIN * (moved^2 + SMALLEST_SQUARE), where f is the

@@ -104,10 +104,14 @@ EXCEPTION WHEN invalid_parameter_value THEN
     RAISE WARNING '%', regexp_replace(SQLERRM, '\d{5}', 'N');
 END
 $$;
+-- Groups of two and three rows are no error, also if there are more groups than sampled rows.
+CREATE TABLE pairs AS SELECT i % 120 AS pair, sin(i) AS a, cos(i) AS b FROM generate_series(1, 300) i;
+ANALYZE pairs;
+SELECT train('w pairs', 'pairs', '{a,b}', 1, options => '{"group_by": "pair", "sample_rows": 100, "quiet": true}') AS version;
 SELECT retrain('shufled');
 SELECT drift('shufled');
 SELECT drop_model('al');
 SELECT retrain('nothing like it');
 SELECT count(drop_model(model)) AS models_dropped
   FROM models WHERE model ~ '^(w|all|shuffled|ordinary|imported)';
-DROP VIEW unmarked; DROP VIEW cast_texts; DROP TABLE written, wide, marked, orders, shuffled, ordinary, tables, nothing, numbered; DROP FUNCTION normal, u;
+DROP VIEW unmarked; DROP VIEW cast_texts; DROP TABLE written, wide, marked, orders, shuffled, ordinary, tables, nothing, numbered, pairs; DROP FUNCTION normal, u;

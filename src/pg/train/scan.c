@@ -179,11 +179,16 @@ estimated_groups(const training *t, Size wanted)
 	if (t->source.group_by == NULL)
 		return 1;
 	key = group_key(&t->source);
-	/* The sample may have somewhat more or fewer rows than wanted. */
+
+	/*
+	 * The sample may have somewhat more or fewer rows than wanted, or be the
+	 * whole table. If two of its rows share a group, the result is less than
+	 * `wanted`, even if there are more groups.
+	 */
 	groups = DatumGetInt64(query_datum(psprintf("SELECT CASE WHEN q.groups = q.rows AND 2 * q.rows > %zu"
 												" THEN %zu ELSE least(q.groups, %zu) END"
 												" FROM (SELECT count(DISTINCT %s) AS groups, count(*) AS rows %s) q",
-												wanted, wanted, wanted, key,
+												wanted, wanted, wanted - 1, key,
 												rows_from(&t->source,
 														  some_rows(t, (double) wanted), NULL)),
 									   0, NULL, QUERY_PARALLEL | QUERY_CONSTANTS, NULL));

@@ -12,8 +12,8 @@ extern void announce_scan(const training *t, const scan_request *request, int fl
 
 /*
  * Estimates the number of groups from a sample of about `wanted` rows: returns
- * `wanted` if each sampled row has a group of its own, 1 if the rows have no
- * groups.
+ * `wanted` if each sampled row has a group of its own, else a smaller number; 1
+ * if the rows have no groups.
  */
 extern double estimated_groups(const training *t, Size wanted);
 

@@ -79,6 +79,16 @@ BEGIN
 END
 $$;
 SELECT train_written();
+-- Texts of a collation that ignores case can look like numbers, too.
+DO $$
+BEGIN
+	IF EXISTS (SELECT FROM written WHERE type LIKE '%folded') THEN
+		EXECUTE 'CREATE TABLE sizes AS SELECT (i % 5)::text COLLATE folded AS c, i % 11 AS a FROM generate_series(1, 500) i';
+		PERFORM set_config('client_min_messages', 'error', true), train('sizes', 'sizes', '{c,a}', 2), drop_model('sizes');
+		DROP TABLE sizes;
+	END IF;
+END
+$$;
 -- Runs a query of $1, a row of written, with %I for its table; lists other results than `right`.
 CREATE FUNCTION wrong(query text, rightly text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE

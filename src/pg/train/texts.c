@@ -115,7 +115,8 @@ read_text_values(const training *t, const fc_encoder *encoder,
 		return false;
 	name = quote_identifier(column_of_feature(encoder, feature));
 	initStringInfo(&query);
-	appendStringInfo(&query, "WITH texts AS MATERIALIZED (SELECT DISTINCT t.%s::text AS v %s)"
+	/* regular expressions need a deterministic collation */
+	appendStringInfo(&query, "WITH texts AS MATERIALIZED (SELECT DISTINCT t.%s::text COLLATE \"C\" AS v %s)"
 					 " SELECT ARRAY[f.i::text, min(q.v) FILTER (WHERE btrim(q.v) !~ f.p)]"
 					 " FROM (VALUES ", name,
 					 rows_from(&t->source, some_rows(t, MAX_TEXT_ROWS), NULL));

@@ -5,6 +5,10 @@ CREATE SCHEMA vector_arguments; SET search_path = vector_arguments, public, fast
 
 CREATE DOMAIN place AS integer[] CHECK (cardinality(value) = 2);
 CREATE DOMAIN inner_place AS place;
+CREATE DOMAIN whole AS integer;
+CREATE DOMAIN part AS real CHECK (value < 1000);
+CREATE DOMAIN inner_part AS part;
+CREATE DOMAIN parts AS inner_part[];
 CREATE TABLE points AS SELECT i, ARRAY[i % 3 * 10 + i % 2, i % 5]::real[] AS x, 'g' || i % 2 AS g, i % 7 AS a, i % 3 AS b FROM generate_series(1, 120) i;
 SELECT train('points', 'points', 'x', 3, options => '{"quiet": true, "seed": 1}'),
        train('groups', 'points', 'x', 2, options => '{"quiet": true, "seed": 1, "group_by": "g"}'),
@@ -48,7 +52,7 @@ EXCEPTION WHEN others THEN
 END
 $$;
 CREATE TABLE vectors (type text, vector text, like_vector text DEFAULT 'x', of_model boolean DEFAULT false);
-INSERT INTO vectors (type, vector) SELECT t, format('x::%s', t) FROM unnest(ARRAY['float8[]', 'integer[]', 'smallint[]', 'bigint[]', 'numeric[]', 'place', 'inner_place', 'row_vector', 'text']) t;
+INSERT INTO vectors (type, vector) SELECT t, format('x::%s', t) FROM unnest(ARRAY['float8[]', 'integer[]', 'smallint[]', 'bigint[]', 'numeric[]', 'place', 'inner_place', 'whole[]', 'inner_part[]', 'parts', 'row_vector', 'text']) t;
 INSERT INTO vectors VALUES ('literal', '''{1,2}''', '''{1,2}''::real[]', false), ('literal in brackets', '''[1, 2]''', '''{1,2}''::real[]', false),
     ('text in brackets', 'format(''[%s]'', array_to_string(x, '',''))', 'x', false),
     ('varchar', 'format('' [ %s ]'', array_to_string(x, '' , ''))::varchar', 'x', false),

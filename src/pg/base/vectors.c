@@ -1,10 +1,12 @@
 /* vectors.c - reading vector arguments without copies, and building arrays */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 
 #include "pg/base/memory.h"
 #include "pg/base/arguments.h"
@@ -32,8 +34,8 @@ reserve(vector_reader *reader, Size bytes)
 }
 
 /*
- * Reads an array element by element, for integers, numerics and arrays with a
- * null bitmap.
+ * Reads an array element by element, for integers, numerics, domains and
+ * arrays with a null bitmap.
  */
 static vector
 read_elements(vector_reader *reader, Datum datum, const char *argument)
@@ -48,6 +50,8 @@ read_elements(vector_reader *reader, Datum datum, const char *argument)
 
 	if (ARR_NDIM(array) != 1)
 		reject_shape(ARR_NDIM(array), argument);
+	if (type >= FirstNormalObjectId)
+		type = getBaseType(type);	/* the element type may be a domain */
 	values = reserve(reader, (Size) d * sizeof(double));
 	iterator = array_create_iterator(array, 0, NULL);
 	for (int i = 0; array_iterate(iterator, &element, &null); i++)

@@ -60,6 +60,17 @@ SELECT train('broken', 'broken', 'emb', 2, options => '{"quiet": true, "where": 
 SELECT train('broken', 'broken', 'Emb b', 2, options => E'{"quiet": true, "where": "array_position(\\"Emb b\\", ''NaN'') IS NULL"}') AS version;
 SELECT train('broken', 'broken', 'wide', 2, options => '{"quiet": true, "where": "NOT ''{Infinity,-Infinity}'' && wide"}') AS version;
 
+-- Option "where" cannot read a column of a domain or of an array of a domain, but a view can.
+CREATE DOMAIN embedding AS real[];
+CREATE DOMAIN element AS float8;
+CREATE TABLE of_domains AS SELECT id, emb::embedding AS emb, wide::element[] AS wide FROM broken;
+SELECT train('broken', 'of_domains', 'emb', 2);
+SELECT train('broken', 'of_domains', 'wide', 2);
+CREATE VIEW without_nulls AS SELECT emb FROM of_domains WHERE array_position(emb, NULL) IS NULL;
+CREATE VIEW finite AS SELECT wide FROM of_domains WHERE NOT '{Infinity,-Infinity}' && wide;
+SELECT train('broken', 'without_nulls', 'emb', 2, options => '{"quiet": true}') AS version;
+SELECT train('broken', 'finite', 'wide', 2, options => '{"quiet": true}') AS version;
+
 -- The name of a model in the place of its operator, encoder or spec: the hint has the function
 -- that returns it.
 SELECT assign('broken', ARRAY[1, 1]);
@@ -88,5 +99,5 @@ CREATE TABLE letters AS SELECT 'letter ' || i AS body, i % 2 AS half FROM genera
 SELECT train('letters', 'letters', 'body', 5);
 SELECT train('letters', 'letters', '{half}', 5);
 
-DROP TABLE broken, stored, letters;
+DROP TABLE broken, stored, letters, of_domains CASCADE; DROP DOMAIN embedding, element;
 SELECT drop_model('broken');

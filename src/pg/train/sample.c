@@ -483,10 +483,16 @@ hint_bad_element(void *training_of_scan)
 	message = CopyErrorData()->message;
 	defect = strstr(message, " is ");
 	if (defect != NULL && strncmp(message, "vector element ", strlen("vector element ")) == 0)
-		errhint("Leave out such rows of column \"%s\": options => %s.", source->features[0],
-				where_option(t->options->where,
-							 condition_without(defect + strlen(" is "),
-											   source->features[0])));
+	{
+		char	   *condition = condition_without(defect + strlen(" is "), source->features[0]);
+
+		if (source->built_in)
+			errhint("Leave out such rows of column \"%s\": options => %s.", source->features[0],
+					where_option(t->options->where, condition));
+		else
+			errhint("Leave out such rows of column \"%s\": train on a view with WHERE %s.",
+					source->features[0], condition);
+	}
 	MemoryContextSwitchTo(old);
 }
 

@@ -60,8 +60,14 @@ SELECT count(*) FROM choose_k('cast_imported', '{amount,day,score,plan,comma,the
 SELECT train('imported', 'imported', '{amount,day}', 2, options => '{"quiet": true}');
 SELECT predict('imported', c) FROM cast_imported c LIMIT 1;
 SELECT predict('imported', c) FROM (SELECT 1 AS day) c;
+-- A date that does not exist is an exception, and minutes are no times of the day.
+CREATE TABLE exported AS
+SELECT CASE WHEN i % 9 = 0 THEN '0000-00-00' ELSE to_char(date '2026-01-01' + i % 30, 'YYYY-MM-DD') END AS day, i % 5 * 20 || ':30' AS minutes,
+       CASE WHEN i % 9 = 0 THEN '00.00.0000' ELSE to_char(date '2026-01-01' + i % 30, 'DD.MM.YYYY') END AS "the Day", normal(i, 1) AS x FROM generate_series(1, 2000) i;
+SELECT count(*) FROM choose_k('exported', '{day,minutes,the Day,x}', 2);
+SELECT max((NULLIF(day, '0000-00-00'))::date) AS day, max(to_date(NULLIF("the Day", '00.00.0000'), 'DD.MM.YYYY')) AS "the Day" FROM exported;
 SET client_min_messages = warning;
-DROP TABLE imported CASCADE;
+DROP TABLE imported, exported CASCADE;
 
 -- A sample that the memory budget cuts is announced, and limits k.
 CREATE TABLE wide AS

@@ -33,8 +33,12 @@
  */
 #define MIN_DISTINCT	3
 
-#define TEXT_OF_DAY		"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-#define TEXT_OF_TIME	"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
+/*
+ * The day 0000-00-00 of other databases, and durations such as 75:30, do not
+ * fit, because their casts fail.
+ */
+#define TEXT_OF_DAY		"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+#define TEXT_OF_TIME	"([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?"
 
 /*
  * A form of texts: a name of the values, a regular expression, and SQL that
@@ -54,7 +58,8 @@ static const text_form forms[] = {
 	"replace(%s, ',', '')::numeric"},
 	{"numbers", "^[-+]?(0|[1-9][0-9]*)(,[0-9]{1,2})?$", "replace(%s, ',', '.')::numeric"},
 	{"dates", "^" TEXT_OF_DAY "$", "(%s)::date"},
-	{"dates", "^[0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4}$", "to_date(%s, 'DD.MM.YYYY')"},
+	{"dates", "^(0?[1-9]|[12][0-9]|3[01])[.](0?[1-9]|1[0-2])[.][0-9]{4}$",
+	"to_date(%s, 'DD.MM.YYYY')"},
 	{"times", "^" TEXT_OF_DAY "([ T]" TEXT_OF_TIME ")?$", "(%s)::timestamp"},
 	{"times", "^" TEXT_OF_DAY "([ T]" TEXT_OF_TIME " ?(Z|UTC|[-+][0-9]{2}(:?[0-9]{2})?)?)?$",
 	"(%s)::timestamptz"},

@@ -192,6 +192,15 @@ SELECT write_labels('columns', 'keyless', 'twice', '{"key": ["id", "kind"], "app
 SELECT count(*) AS rows, count(DISTINCT id) AS ids FROM twice;
 SELECT write_labels('columns', 'keyless', 'flags', '{"key": "flag", "where": "flag"}');
 SELECT write_labels('columns', 'keyless', 'flags', '{"key": ["flag", "kind"], "where": "id = 1 OR id = 3"}');
+-- Appended rows find their labels by the key, and are not compared with each label.
+CREATE SEQUENCE compared;
+CREATE FUNCTION count_compared(int) RETURNS boolean LANGUAGE sql AS 'SELECT nextval(''public.compared'') > 0';
+CREATE DOMAIN counted_key AS int CHECK (count_compared(VALUE));
+CREATE TABLE compared_labels (id counted_key, cluster int);
+SELECT write_labels('columns', 'keyless', 'compared_labels', '{"key": "id", "append": true, "where": "id <= 2000"}');
+SELECT write_labels('columns', 'keyless', 'compared_labels', '{"key": "id", "append": true, "where": "id > 2000"}');
+SELECT nextval('compared') < 5 * (SELECT count(*) FROM compared_labels) AS few_compared;
+DROP TABLE compared_labels; DROP DOMAIN counted_key; DROP FUNCTION count_compared; DROP SEQUENCE compared;
 CREATE TABLE history (id int, cluster int, at timestamptz DEFAULT now());
 SELECT write_labels('columns', 'keyless', 'history', '{"key": "id", "append": true}') AS first, write_labels('columns', 'keyless', 'history', '{"key": "id", "append": true}') AS second;
 CREATE TABLE many AS SELECT i % 250000 AS id, 1 AS amount, 'web' AS channel FROM generate_series(1, 300000) i;

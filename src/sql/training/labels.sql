@@ -328,7 +328,9 @@ CREATE FUNCTION fastclust_internal.has_checked_key(target regclass, keys name[],
      WHERE c.oid = target AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
 $$;
 
--- Raises an error if the target has a row with the key of a row of the query.
+-- Raises an error if the target has a row with the key of a row of the query. The error names the
+-- key that is the first as a text. A join with LIMIT 1 would take quadratic time: the planner would
+-- expect an early match and choose nested loops, but usually there is no match.
 CREATE FUNCTION fastclust_internal.reject_labelled(target regclass, keys name[], query text)
     RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -336,7 +338,7 @@ DECLARE
     found text;
 BEGIN
     EXECUTE (
-        SELECT format('SELECT concat_ws($separator$, $separator$, %s) FROM (%s) f JOIN %s l ON %s LIMIT 1',
+        SELECT format('SELECT min(concat_ws($separator$, $separator$, %s) COLLATE "C") FROM (%s) f JOIN %s l ON %s',
                       string_agg(format('left(f.%I::text, 100)', a.attname), ', ' ORDER BY u.i),
                       query, target,
                       string_agg(format('f.%1$I::%2$s = l.%1$I', a.attname,

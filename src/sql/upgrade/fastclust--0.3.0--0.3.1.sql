@@ -443,7 +443,7 @@ DECLARE
     found text;
 BEGIN
     EXECUTE (
-        SELECT format('SELECT concat_ws($separator$, $separator$, %s) FROM (%s) f JOIN %s l ON %s LIMIT 1',
+        SELECT format('SELECT min(concat_ws($separator$, $separator$, %s) COLLATE "C") FROM (%s) f JOIN %s l ON %s',
                       string_agg(format('left(f.%I::text, 100)', a.attname), ', ' ORDER BY u.i),
                       query, target,
                       string_agg(format('f.%1$I::%2$s = l.%1$I', a.attname,

@@ -34,6 +34,11 @@ SELECT retrain('visits', '{"live": false}');
 SELECT retrain('visits');
 SELECT name FROM live_sketches;
 SELECT retrain('visits', '{"live": true, "quiet": true}');
+-- The version before is not live, so its retraining makes no live sketch.
+SELECT use_version('visits', version - 1) FROM models WHERE model = 'visits';
+SELECT drop_sketch('visits');
+SELECT use_version('visits', version + 1) FROM models WHERE model = 'visits';
+SELECT retrain('visits', '{"live": true, "quiet": true}');
 SET client_min_messages = warning;
 RESET SESSION AUTHORIZATION;
 

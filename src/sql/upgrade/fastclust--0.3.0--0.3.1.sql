@@ -1270,10 +1270,13 @@ CREATE OR REPLACE FUNCTION fastclust_owner.drop_sketch(name text, caller oid) RE
     SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := locked_live(name, caller);
-    -- live model that the caller may retrain, or NULL
+    -- model that the caller may retrain and whose current version is live, or NULL
     follower text := (SELECT m.model
                         FROM stored_models m
-                       WHERE m.id = live.model_id AND is_member(caller, m.owner_id));
+                       WHERE m.id = live.model_id AND is_member(caller, m.owner_id)
+                         AND EXISTS (SELECT FROM version_groups v
+                                      WHERE v.model_id = m.id AND v.version = m.version
+                                        AND flag_option(v.options, 'live')));
 BEGIN
     PERFORM forget_live(live.id);
     IF follower IS NOT NULL THEN

@@ -295,6 +295,7 @@ SELECT write_labels('vectors', 'orders', NULL);
 SELECT write_labels('vectors', 'orders', 'other', NULL);
 SELECT write_labels('vectors', 'recent', 'other');
 SELECT write_labels('vectors', 'recent', 'other', '{"follow": true}');
+SELECT write_labels('vectors', 'recent', 'other', '{"follow": true, "key": "id"}');
 SELECT write_labels('vectors', 'orders', 'other', '{"follow": true, "key": ["x"]}');
 SELECT write_labels('vectors', 'orders', 'other', '{"key": []}');
 SELECT write_labels('vectors', 'orders', 'other', '{"key": [1]}');

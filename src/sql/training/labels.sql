@@ -61,7 +61,9 @@ BEGIN
     ELSIF flag_option(options, 'follow') AND keys IS DISTINCT FROM primary_key THEN
         RAISE feature_not_supported USING
             MESSAGE = format('option "follow" needs the primary key of %s as key', relation),
-            HINT = CASE WHEN primary_key IS NULL
+            HINT = CASE WHEN primary_key IS NULL AND relation_kind(relation) NOT IN ('r', 'p')
+                            THEN 'Pass the table that the view reads. Or leave out option "follow", and write the labels again with option "replace".'
+                        WHEN primary_key IS NULL
                             THEN 'Add a primary key. Or leave out option "follow", and write the labels again with option "replace".'
                         ELSE 'Leave out option "key". Or leave out option "follow", and write the labels again with option "replace".' END;
     END IF;

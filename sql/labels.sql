@@ -181,7 +181,19 @@ SELECT write_labels('columns', 'orders', 'refilled', '{"name": true, "distance":
 SELECT count(*) AS rows, count(cluster_name) = count(cluster) AS has_names, count(distance) = count(cluster) AS has_distances FROM refilled;
 SELECT write_labels('columns', 'orders', 'refilled', '{"replace": true, "name": false, "where": "id > 10"}'), write_labels('columns', 'orders', 'refilled', '{"append": true, "where": "id <= 10"}');
 SELECT count(*) AS rows, count(cluster_name) AS named, count(distance) = count(cluster) AS has_distances FROM refilled;
+-- Columns that the caller may not fill stay empty, as if the options left them out.
+CREATE ROLE regress_writer;
+GRANT SELECT ON orders TO regress_writer; GRANT SELECT, INSERT (id, cluster, distance) ON refilled TO regress_writer;
+SELECT grant_model('columns', 'regress_writer');
+DELETE FROM refilled;
+SET ROLE regress_writer;
+SELECT write_labels('columns', 'orders', 'refilled', '{"append": true, "where": "id <= 10"}');
+RESET ROLE;
+SELECT count(*) AS rows, count(cluster_name) AS named, count(distance) = count(cluster) AS has_distances FROM refilled;
+SELECT revoke_model('columns', 'regress_writer');
+REVOKE ALL ON orders FROM regress_writer;
 DROP TABLE refilled;
+DROP ROLE regress_writer;
 
 -- No row gets a second label, and a key identifies rows. In a table with further columns, such as a
 -- time, keys may repeat.

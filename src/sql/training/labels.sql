@@ -299,7 +299,8 @@ COMMENT ON FUNCTION fastclust.use_version IS
 -- ---- write_labels ----
 
 -- Returns the options, extended by `name` and `distance`: each is true if an existing target has a
--- column for it that is not part of the key. Options that were given keep their values.
+-- column for it that is not part of the key and that the caller may fill. Options that were given
+-- keep their values.
 CREATE FUNCTION fastclust_internal.options_of_target(target regclass, keys name[], options jsonb)
     RETURNS jsonb
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
@@ -312,6 +313,7 @@ CREATE FUNCTION fastclust_internal.options_of_target(target regclass, keys name[
               AND a.atttypid = o.type
               AND a.attgenerated = ''
               AND NOT a.attisdropped
+              AND has_column_privilege(target, a.attnum, 'INSERT')
      WHERE o.name <> ALL (keys)
 $$;
 

@@ -423,6 +423,7 @@ CREATE OR REPLACE FUNCTION fastclust_internal.options_of_target(target regclass,
               AND a.atttypid = o.type
               AND a.attgenerated = ''
               AND NOT a.attisdropped
+              AND has_column_privilege(target, a.attnum, 'INSERT')
      WHERE o.name <> ALL (keys)
 $$;
 

@@ -204,6 +204,13 @@ SELECT write_labels('columns', 'keyless', 'twice', '{"key": ["id", "kind"], "app
 SELECT count(*) AS rows, count(DISTINCT id) AS ids FROM twice;
 SELECT write_labels('columns', 'keyless', 'flags', '{"key": "flag", "where": "flag"}');
 SELECT write_labels('columns', 'keyless', 'flags', '{"key": ["flag", "kind"], "where": "id = 1 OR id = 3"}');
+-- A table made by hand may have another collation than the rows. Its collation decides which keys are equal.
+CREATE TABLE codes AS SELECT ('k' || id) COLLATE "C" AS code, amount, channel FROM keyless WHERE id <= 20;
+CREATE TABLE code_labels (code text COLLATE "POSIX", cluster int);
+SELECT write_labels('columns', 'codes', 'code_labels', '{"key": "code", "append": true, "where": "code < ''k2''"}');
+SELECT write_labels('columns', 'codes', 'code_labels', '{"key": "code", "append": true, "where": "code >= ''k2''"}');
+SELECT write_labels('columns', 'codes', 'code_labels', '{"key": "code", "append": true, "where": "code >= ''k9''"}');
+DROP TABLE codes, code_labels;
 -- Appended rows find their labels by the key, and are not compared with each label.
 CREATE SEQUENCE compared;
 CREATE FUNCTION count_compared(int) RETURNS boolean LANGUAGE sql AS 'SELECT nextval(''public.compared'') > 0';

@@ -449,8 +449,9 @@ BEGIN
         SELECT format('SELECT min(concat_ws($separator$, $separator$, %s) COLLATE "C") FROM (%s) f JOIN %s l ON %s',
                       string_agg(format('left(f.%I::text, 100)', a.attname), ', ' ORDER BY u.i),
                       query, target,
-                      string_agg(format('f.%1$I::%2$s = l.%1$I', a.attname,
-                                        format_type(a.atttypid, a.atttypmod)),
+                      string_agg(format('f.%1$I::%2$s%3$s = l.%1$I', a.attname,
+                                        format_type(a.atttypid, a.atttypmod),
+                                        ' COLLATE ' || NULLIF(a.attcollation, 0)::regcollation),
                                  ' AND '))
           FROM unnest(keys) WITH ORDINALITY u(name, i)
           JOIN pg_attribute a

@@ -61,6 +61,11 @@ SELECT owner FROM models WHERE model = 'left';
 DROP ROLE regress_gone;
 UPDATE fastclust_internal.stored_models SET owner = 'regress_owner' WHERE owner = 'regress_gone';
 SELECT owner FROM models WHERE model = 'left';
+-- A long name is clipped, so that it has the mark.
+CREATE ROLE regress_of_a_name_that_leaves_too_few_bytes_for_the_mark_äöü;
+UPDATE fastclust_internal.stored_models SET owner = 'regress_of_a_name_that_leaves_too_few_bytes_for_the_mark_äöü' WHERE model = 'left';
+DROP ROLE regress_of_a_name_that_leaves_too_few_bytes_for_the_mark_äöü;
+SELECT owner FROM models WHERE model = 'left';
 SELECT drop_model('of admin'), drop_model('left');
 DROP SCHEMA shop CASCADE;
 DROP ROLE regress_owner, regress_reader, regress_admin;

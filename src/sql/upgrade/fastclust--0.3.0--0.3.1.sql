@@ -1314,7 +1314,10 @@ CREATE OR REPLACE VIEW fastclust.models WITH (security_barrier) AS
     SELECT m.model,
            CASE WHEN EXISTS (SELECT FROM pg_roles r WHERE r.oid = m.owner_id)
                      OR right(m.owner::name::text, 10) = ' (dropped)' THEN m.owner::name
-                ELSE (m.owner::name::text || ' (dropped)')::name END AS owner,
+                -- the mark takes 10 of the 63 bytes of a name, and characters may have several bytes
+                ELSE (left(m.owner::name::text,
+                           53 + length(m.owner::name::text) - octet_length(m.owner::name::text))
+                      || ' (dropped)')::name END AS owner,
            m.readers::name[] AS readers, m.version,
            (SELECT count(DISTINCT o.version) FROM version_groups o
              WHERE o.model_id = m.id) AS versions,

@@ -28,7 +28,7 @@ CREATE TABLE calls (call text);
 INSERT INTO calls VALUES
 	('anomaly(name, x)'), ('as_row_vector(x)'), ('assign(op, x)'), ('assign_distance(op, x)'), ('bar(half, two, yes)'), ('bucket_of_time(at, width)'),
 	('bucket_recall(op, sample, half, two)'), ('can_list_centroids(op)'), ('category_of(e, name, name)'), ('centroids(op)'), ('changed_drift_counts(counts, counts, counts)'),
-	('changed_labels(op, sample, op, sample, NULL)'), ('cluster_joins(op)'), ('cluster_places(op)'), ('clustered_rows(version)'), ('clusters(op)'), ('counts_nulls(counts)'), ('unit_count(counts)'), ('unit_part(one, seed)'), ('cluster_labels(op)'), ('cluster_numbers(op)'), ('listed_numbers(op)'), ('names_by_number(version)'),
+	('changed_labels(op, sample, op, sample, NULL)'), ('cluster_joins(op)'), ('cluster_places(op)'), ('clustered_rows(version)'), ('clusters(op)'), ('counts_nulls(counts)'), ('present_moments(s, counts, no_encoder)'), ('unit_count(counts)'), ('unit_part(one, seed)'), ('cluster_labels(op)'), ('cluster_numbers(op)'), ('listed_numbers(op)'), ('names_by_number(version)'),
 	('decode(s, two)'), ('decode_covariances(s, two)'), ('density(s, x)'), ('describe(e)'), ('describe(op)'),
 	('describe(map)'), ('describe(projection)'), ('describe(s)'), ('describe(sp)'), ('dim(op)'), ('drift_columns_fit(''[]''::jsonb || options)'),
 	('drift_spec_of_sample(sample, seed)'), ('drift_test(ds, counts, counts, s, s, moments, half, half)'), ('embedding_of(projection)'),

@@ -13,27 +13,35 @@
 
 /* ---- shift and spread of a column, by the moments of sketches ---- */
 
+void
+fc_present_moments(const fc_sketch_view *sketch, size_t j, double nulls, double fill,
+				   double *mean, double *deviation)
+{
+	double		factor = nulls > 0.0 && nulls < 1.0 ? 1.0 / (1.0 - nulls) : 1.0;
+	double		gap = fc_sketch_mean(sketch, j) - fill;
+
+	/*
+	 * NULLs add nothing to sums of differences from `fill`, so that only the
+	 * number of rows must be corrected.
+	 */
+	*mean = factor == 1.0 ? fc_sketch_mean(sketch, j) : fill + factor * gap;
+	*deviation = sqrt(factor == 1.0 ? fc_sketch_variance(sketch, j)
+					  : fmax(0.0, factor * (fc_sketch_variance(sketch, j) +
+											gap * gap * (1.0 - factor))));
+}
+
 /*
  * Sets the mean and the standard deviation of column j among the rows of a
- * side without a NULL in the column. In the sketch, a NULL is the value that
- * stands in for it. NULLs add nothing to sums of differences from this value,
- * so that only the number of rows must be corrected.
+ * side without a NULL in the column.
  */
 static void
 moments_of_side(const fc_drift_sides *sides, int side, size_t j, double *mean,
 				double *deviation)
 {
-	const fc_sketch_view *sketch = sides->sketch[side];
 	double		nulls = fc_drift_has_counts(sides) ? fc_drift_imputed_rows(sides, side, j) : 0.0;
-	double		n = fc_drift_rows_of_side(sides, side);
-	double		fill = nulls > 0 && nulls < n ? sides->fill[j].value : 0.0;
-	double		factor = nulls > 0 && nulls < n ? n / (n - nulls) : 1.0;
-	double		gap = fc_sketch_mean(sketch, j) - fill;
 
-	*mean = fill + factor * gap;
-	*deviation = sqrt(factor == 1.0 ? fc_sketch_variance(sketch, j)
-					  : fmax(0.0, factor * (fc_sketch_variance(sketch, j) +
-											gap * gap * (1.0 - factor))));
+	fc_present_moments(sides->sketch[side], j, nulls / fc_drift_rows_of_side(sides, side),
+					   nulls > 0.0 ? sides->fill[j].value : 0.0, mean, deviation);
 }
 
 /*

@@ -261,4 +261,12 @@ void		fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t max,
 						   bool drifted, fc_arena *arena, fc_drift_move *moves,
 						   size_t *count);
 
+/*
+ * Sets the mean and the standard deviation of column j among the rows of a
+ * sketch without a NULL in the column. nulls: share of the rows with a NULL, 0
+ * to 1; fill: the value that stands in for it in the sketch.
+ */
+void		fc_present_moments(const fc_sketch_view *sketch, size_t j, double nulls,
+							   double fill, double *mean, double *deviation);
+
 #endif							/* FC_DRIFT_TEST_H */

@@ -323,6 +323,64 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/*
+ * Takes (sketch, counts, encoder). Returns arrays (means, deviations) of the
+ * sketch's dimensions: the moments of the rows without a NULL in the column of
+ * a number, a boolean or a time. The shares of NULLs are taken from the counts
+ * or, if counts is NULL or has no NULLs, from the encoder's sample. If the
+ * encoder is NULL, returns the moments of the sketch. Returns NULL without a
+ * sketch.
+ */
+PG_FUNCTION_INFO_V1(fastclust_present_moments);
+Datum
+fastclust_present_moments(PG_FUNCTION_ARGS)
+{
+	fc_sketch_view sketch;
+	const fc_drift_counts *counts = NULL;
+	fc_encoder	encoder = {0};
+	double	   *moments[2];
+	Datum		values[2];
+	bool		nulls[2] = {false};
+	Size		d;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	sketch = fc_sketch_view_of(sketch_pack(SKETCH_ARG(0)));
+	d = sketch.spec->dim;
+	if (!PG_ARGISNULL(2))
+	{
+		fc_encoder_view(ENCODER_ARG(2), &encoder);
+		check_same_dim((int32) d, (int32) encoder.dim);
+	}
+	if (!PG_ARGISNULL(1))
+	{
+		counts = drift_counts_pack(DRIFT_COUNTS_ARG(1));
+		check_same_dim((int32) d, (int32) counts->dim);
+		if (!(counts->flags & FC_DRIFT_NULLS))
+			counts = NULL;
+	}
+	for (int i = 0; i < 2; i++)
+		moments[i] = palloc(d * sizeof(double));
+	for (Size j = 0; j < d; j++)
+		fc_present_moments(&sketch, j, 0.0, 0.0, &moments[0][j], &moments[1][j]);
+	for (Size i = 0; i < encoder.features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder.feature[i];
+		Size		last = feature->first + feature->width - 1;
+		double		share = counts != NULL
+		? (double) fc_drift_number(counts, fc_drift_values(counts) + last) / (double) counts->rows
+		: (double) feature->nulls_seen / (double) encoder.rows;
+
+		if (feature->kind == FC_FEATURE_CATEGORY)
+			continue;
+		for (Size j = feature->first; j < feature->first + fc_feature_values(feature); j++)
+			fc_present_moments(&sketch, j, share, encoder.fill[j], &moments[0][j], &moments[1][j]);
+	}
+	for (int i = 0; i < 2; i++)
+		values[i] = make_float8_array(moments[i], (int) d);
+	return row_result(fcinfo, values, nulls);
+}
+
 /* ---- change points ---- */
 
 #define QUERY_HINT \

@@ -61,6 +61,13 @@ CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double
     AS 'MODULE_PATHNAME', 'fastclust_profile_of_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 10000 ROWS 1000;
 
+-- Returns the means and the standard deviations of the dimensions of a sketch among the rows without
+-- a NULL in the column. In the sketch, a value of the encoder stands in for a NULL. counts has the
+-- numbers of NULLs. If it is NULL, the shares of NULLs in the encoder's sample are used.
+CREATE FUNCTION fastclust_internal.present_moments(s sketch, counts drift_counts, encoder encoder,
+        OUT means double precision[], OUT deviations double precision[])
+    AS 'MODULE_PATHNAME', 'fastclust_present_moments' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
 -- Returns the profile of a version, or no rows if the centroids consist of kernel features. A
 -- column that is mostly NULL in a cluster has a NULL value there, unless `values` is true.
 CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, max_features integer,
@@ -78,9 +85,9 @@ CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, max_
     SELECT p.cluster, p.dimension, f.feature, f.kind, f.category, f.label, p.value, p.overall,
            p.difference, p.lift, p.place, p.apart, f.negated
       FROM axes,
-           profile_of_centroids(version.operator, version.center, version.scale,
-                                means(version.training_sketch), stddevs(version.training_sketch),
-                                axes.kinds, max_features,
+           present_moments(version.training_sketch, version.drift_counts, version.encoder) m,
+           profile_of_centroids(version.operator, version.center, version.scale, m.means,
+                                m.deviations, axes.kinds, max_features,
                                 CASE WHEN NOT "values" THEN axes.nulls END, version.encoder) p
       JOIN f USING (dimension)
      WHERE version.map IS NULL

@@ -103,6 +103,8 @@ BEGIN
          words AS (
              SELECT a.id, string_agg(a.condition, ' AND ' ORDER BY a.place) AS condition,
                     string_agg(CASE WHEN a.is_null THEN a.null_label
+                                    WHEN a.kind = 'boolean' AND a.condition LIKE '% IS NULL'
+                                        THEN null_name(version.encoder, a.dimension)
                                     WHEN a.kind IN ('category', 'boolean') AND a.is IS NOT NULL
                                         THEN a.is
                                     WHEN a.kind IS NULL OR a.kind = 'boolean'

@@ -96,7 +96,8 @@
 
 /*
  * Adjusted Rand index between the labels with all micro-clusters and with half
- * as many, below which clusters are called unstable. With a larger limit,
+ * as many, below which clusters are called unstable; for a single cluster in
+ * both, the share of rows with equal labels. With a larger limit,
  * clusters are also called unstable if only small ones differ. A guess.
  */
 #define MIN_HALVED_AGREEMENT	0.8
@@ -441,6 +442,25 @@ agreement(const micro_cluster_set *set, const int32 *a, const int32 *b,
 }
 
 /*
+ * Returns the share of rows whose micro-clusters have equal labels. A single
+ * cluster in both labellings would have an adjusted Rand index near 0 if its
+ * few rows of noise differ.
+ */
+static double
+equal_share(const micro_cluster_set *set, const int32 *a, const int32 *b)
+{
+	double		equal = 0.0;
+	double		all = 0.0;
+
+	for (Size i = 0; i < set->b.m; i++)
+	{
+		equal += a[i] == b[i] ? set->n[i] : 0.0;
+		all += set->n[i];
+	}
+	return equal / all;
+}
+
+/*
  * Finds the clusters again from half as many micro-clusters. Returns a note if
  * the clusters differ, else NULL. Also returns NULL, without a comparison, if
  * there are groups or fewer than MIN_COMPARED micro-clusters.
@@ -464,15 +484,16 @@ compare_halved(const training *t, const micro_cluster_set *set,
 	fc_density_clusters(&half.b, options, arena, &other);
 	for (Size a = 0; a < set->b.m; a++)
 		label[a] = other.label[number[a]];
-	score = agreement(set, found->label, label, arena);
+	score = found->k == 1 && other.k == 1 ? equal_share(set, found->label, label)
+		: agreement(set, found->label, label, arena);
 	if (score >= MIN_HALVED_AGREEMENT)
 		return NULL;
 	if (!t->options->quiet)
 		ereport(NOTICE,
 				errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters with %zu, %zu with %zu",
 					   t->model, found->k, set->b.m, other.k, half.b.m),
-				errdetail("The adjusted Rand index of the two clusterings is %.2f.",
-						  score),
+				errdetail("The %s of the two clusterings is %.2f.",
+						  found->k == 1 && other.k == 1 ? "agreement" : "adjusted Rand index", score),
 				errhint("Raise option micro_clusters until the clusters stay the same, or min_cluster_rows for fewer and larger clusters."));
 	return psprintf("unstable: %zu cluster%s with half as many micro-clusters", other.k,
 					other.k == 1 ? "" : "s");

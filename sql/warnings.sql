@@ -65,9 +65,13 @@ CREATE TABLE exported AS
 SELECT CASE WHEN i % 9 = 0 THEN '0000-00-00' ELSE to_char(date '2026-01-01' + i % 30, 'YYYY-MM-DD') END AS day, i % 5 * 20 || ':30' AS minutes,
        CASE WHEN i % 9 = 0 THEN '00.00.0000' ELSE to_char(date '2026-01-01' + i % 30, 'DD.MM.YYYY') END AS "the Day", normal(i, 1) AS x FROM generate_series(1, 2000) i;
 SELECT count(*) FROM choose_k('exported', '{day,minutes,the Day,x}', 2);
+-- A text with a number in it is no exception, because the cast would lose the number.
+CREATE TABLE amounts AS
+SELECT CASE WHEN i % 7 = 0 THEN '.5' WHEN i % 7 = 1 THEN '5.' ELSE (i % 40)::text END AS point, CASE WHEN i % 7 = 0 THEN '(12.5)' ELSE (i % 40)::text END AS bracket, normal(i, 1) AS x FROM generate_series(1, 2000) i;
+SELECT count(*) FROM choose_k('amounts', '{point,bracket,x}', 2);
 SELECT max((NULLIF(day, '0000-00-00'))::date) AS day, max(to_date(NULLIF("the Day", '00.00.0000'), 'DD.MM.YYYY')) AS "the Day" FROM exported;
 SET client_min_messages = warning;
-DROP TABLE imported, exported CASCADE;
+DROP TABLE imported, exported, amounts CASCADE;
 
 -- A sample that the memory budget cuts is announced, and limits k.
 CREATE TABLE wide AS

@@ -43,8 +43,10 @@
 /*
  * A form of texts: a name of the values, a regular expression, and SQL that
  * converts the texts, with %s in the place of the column. The first form that
- * fits is used, so the most special forms come first. Texts with leading
- * zeros, such as 01069, fit no form, because they are identifiers.
+ * fits is used, so the most special forms come first. A form fits if all texts
+ * match, or all but one without a digit above 0, such as n/a or 0000-00-00.
+ * Texts with leading zeros, such as 01069, fit no form, because they are
+ * identifiers.
  */
 typedef struct text_form
 {
@@ -53,7 +55,7 @@ typedef struct text_form
 	const char *expression;
 } text_form;
 static const text_form forms[] = {
-	{"numbers", "^[-+]?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?$", "(%s)::numeric"},
+	{"numbers", "^[-+]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?$", "(%s)::numeric"},
 	{"numbers", "^[-+]?(0|[1-9][0-9]{0,2}(,[0-9]{3})*|[1-9][0-9]*)([.][0-9]+)?$",
 	"replace(%s, ',', '')::numeric"},
 	{"numbers", "^[-+]?(0|[1-9][0-9]*)(,[0-9]{1,2})?$", "replace(%s, ',', '.')::numeric"},
@@ -72,6 +74,7 @@ begins_as_number(const char *category)
 {
 	category += strspn(category, " ");
 	category += strspn(category, "+-");
+	category += *category == '.';
 	return *category >= '0' && *category <= '9';
 }
 
@@ -130,6 +133,7 @@ read_text_values(const training *t, const fc_encoder *encoder,
 						 quote_literal_cstr(forms[i].pattern));
 	appendStringInfo(&query, ") f(i, p), texts q WHERE q.v IS NOT NULL GROUP BY f.i"
 					 " HAVING count(*) FILTER (WHERE btrim(q.v) !~ f.p) <= 1"
+					 " AND count(*) FILTER (WHERE btrim(q.v) !~ f.p AND q.v ~ '[1-9]') = 0"
 					 " AND count(DISTINCT btrim(q.v)) FILTER (WHERE btrim(q.v) ~ f.p) >= %d"
 					 " ORDER BY f.i LIMIT 1", MIN_DISTINCT);
 	found = query_datum(query.data, 0, NULL, 0, &null);

@@ -78,6 +78,11 @@ SELECT count(*) AS rows, count(*) FILTER (WHERE (l.cluster, l.distance) IS DISTI
 SELECT count(*) AS rows, min(id) AS first FROM labels_of_some;
 SELECT write_labels('some', 'orders', 'some_labels', '{"where": "id > 2990"}'), write_labels('some', 'orders', 'some_labels', '{"where": "id <= 10 AND kind = ''even''", "append": true}'),
        write_labels('some', 'orders', 'some_labels', '{"where": "id = 20", "append": true}');
+SET client_min_messages = notice;
+CREATE VIEW even AS SELECT * FROM orders WHERE kind = 'even';
+SELECT write_labels('some', 'even', 'even_labels', '{"key": "id"}'), write_labels('some', 'even', 'even_labels', '{"key": "id", "replace": true, "where": "true"}');
+SET client_min_messages = warning;
+DROP TABLE even_labels; DROP VIEW even;
 SELECT count(*) AS rows, min(id), max(id) FROM some_labels;
 
 -- Names are written where requested, for groups, too. The key may have several columns, the

@@ -220,7 +220,7 @@ checked_form(Oid type, bool rows)
 	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 			errmsg("a value of type %s is not a vector", format_type_be(type)),
 			form == VECTOR_ROW
-			? errhint("encode_row(model_encoder(model), row) turns a row into a vector; for a sketch, add scaled => false.")
+			? errhint("encode_row(model_encoder(model), row) turns a row into a vector; for a sketch with the model_spec of the model, add scaled => false.")
 			: errhint("A vector is an array of numbers, a vector, halfvec or sparsevec of pgvector, or a literal such as '[1,2]'%s.",
 					  rows
 					  ? "; a model takes numbers and rows, too: predict('model', t) FROM"

@@ -255,7 +255,7 @@ report_dense(const qkmeans_call *call, Size values)
 						same->sparsity, same->factors, same->nonzeros,
 						same->objective)
 			: 0,
-			errhint("Set option sparsity or budget for a smaller operator."));
+			errhint("Set sparsity or budget for a smaller operator; in train, option \"factors\" has them: {\"factors\": {\"sparsity\": 6}}."));
 }
 
 /*

@@ -667,7 +667,7 @@ add_options(train_source *source, const train_options *options)
 	if (!source->is_vector)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("metric cosine needs a column of vectors"),
-				errhint("Columns of numbers are compared in standard deviations; leave option \"metric\" out, or make a column of vectors of them."));
+				errhint("Columns of numbers are compared in standard deviations; leave option \"metric\" out, or make a column of vectors of them. Of texts, make embeddings or tf-idf vectors."));
 	if (options->standardize)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"standardize\" cannot be used with metric cosine"),

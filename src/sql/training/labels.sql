@@ -490,6 +490,12 @@ BEGIN
         PERFORM reject_labelled(existing, keys, added);
     END IF;
     written := write_rows(stored.model, existing, texts.query, texts.vectors, stored.id, scanned);
+    IF written = 0 AND version.options ? 'where' AND NOT options ? 'where' THEN
+        RAISE NOTICE USING
+            MESSAGE = format('no row of %s meets the condition of model "%s": %s', scanned,
+                             stored.model, version.options ->> 'where'),
+            HINT = 'Option "where" replaces this condition: {"where": "true"} labels all rows.';
+    END IF;
     IF has_checked_key(existing, keys, options) AND NOT is_unique_key(scanned, keys) THEN
         PERFORM reject_repeated(existing, keys, added, written);
     END IF;

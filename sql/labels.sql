@@ -225,6 +225,27 @@ SELECT write_labels('columns', 'keyless', 'compared_labels', '{"key": "id", "app
 SELECT write_labels('columns', 'keyless', 'compared_labels', '{"key": "id", "append": true, "where": "id > 2000"}');
 SELECT nextval('compared') < 5 * (SELECT count(*) FROM compared_labels) AS few_compared;
 DROP TABLE compared_labels; DROP DOMAIN counted_key; DROP FUNCTION count_compared; DROP SEQUENCE compared;
+-- Keys are equal as their type says: citext ignores case.
+DO $$
+DECLARE
+    found text;
+BEGIN
+    IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'citext') THEN
+        CREATE SCHEMA of_citext;
+        CREATE EXTENSION citext SCHEMA of_citext;
+        CREATE TABLE of_citext.keyed AS SELECT ('k' || id)::of_citext.citext AS id, kind, amount, channel FROM keyless WHERE id <= 300;
+        PERFORM write_labels('columns', 'of_citext.keyed', 'of_citext.labels', '{"key": "id"}');
+        UPDATE of_citext.keyed SET id = upper(id::text);
+        BEGIN
+            PERFORM write_labels('columns', 'of_citext.keyed', 'of_citext.labels', '{"key": "id", "append": true}');
+        EXCEPTION WHEN unique_violation THEN
+            found := SQLERRM;
+        END;
+        IF found IS NULL THEN RAISE WARNING 'K1 and k1 are two keys'; END IF;
+        DROP SCHEMA of_citext CASCADE;
+    END IF;
+END
+$$;
 CREATE TABLE history (id int, cluster int, at timestamptz DEFAULT now());
 SELECT write_labels('columns', 'keyless', 'history', '{"key": "id", "append": true}') AS first, write_labels('columns', 'keyless', 'history', '{"key": "id", "append": true}') AS second;
 CREATE TABLE many AS SELECT i % 250000 AS id, 1 AS amount, 'web' AS channel FROM generate_series(1, 300000) i;

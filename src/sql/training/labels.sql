@@ -333,8 +333,10 @@ CREATE FUNCTION fastclust_internal.has_checked_key(target regclass, keys name[],
 $$;
 
 -- Raises an error if the target has a row with the key of a row of the query. The error names the
--- key that is the first as a text. A join with LIMIT 1 would take quadratic time: the planner would
--- expect an early match and choose nested loops, but usually there is no match.
+-- key that is the first as a text. INTERSECT takes the default equality of the type, such as that of
+-- citext, which the operator = on the search_path may not be. A join with LIMIT 1 would also take
+-- quadratic time: the planner would expect an early match and choose nested loops, but usually there
+-- is no match.
 CREATE FUNCTION fastclust_internal.reject_labelled(target regclass, keys name[], query text)
     RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -342,13 +344,15 @@ DECLARE
     found text;
 BEGIN
     EXECUTE (
-        SELECT format('SELECT min(concat_ws($separator$, $separator$, %s) COLLATE "C") FROM (%s) f JOIN %s l ON %s',
-                      string_agg(format('left(f.%I::text, 100)', a.attname), ', ' ORDER BY u.i),
-                      query, target,
-                      string_agg(format('f.%1$I::%2$s%3$s = l.%1$I', a.attname,
+        SELECT format('SELECT min(concat_ws($separator$, $separator$, %s) COLLATE "C") FROM (SELECT %s FROM (%s) f INTERSECT SELECT %s FROM %s l) labelled',
+                      string_agg(format('left(labelled.%I::text, 100)', a.attname), ', ' ORDER BY u.i),
+                      string_agg(format('f.%1$I::%2$s%3$s AS %1$I', a.attname,
                                         format_type(a.atttypid, a.atttypmod),
                                         ' COLLATE ' || NULLIF(a.attcollation, 0)::regcollation),
-                                 ' AND '))
+                                 ', ' ORDER BY u.i),
+                      query,
+                      string_agg(format('l.%I', a.attname), ', ' ORDER BY u.i),
+                      target)
           FROM unnest(keys) WITH ORDINALITY u(name, i)
           JOIN pg_attribute a
                ON a.attrelid = target AND a.attname = u.name AND NOT a.attisdropped)

@@ -446,13 +446,15 @@ DECLARE
     found text;
 BEGIN
     EXECUTE (
-        SELECT format('SELECT min(concat_ws($separator$, $separator$, %s) COLLATE "C") FROM (%s) f JOIN %s l ON %s',
-                      string_agg(format('left(f.%I::text, 100)', a.attname), ', ' ORDER BY u.i),
-                      query, target,
-                      string_agg(format('f.%1$I::%2$s%3$s = l.%1$I', a.attname,
+        SELECT format('SELECT min(concat_ws($separator$, $separator$, %s) COLLATE "C") FROM (SELECT %s FROM (%s) f INTERSECT SELECT %s FROM %s l) labelled',
+                      string_agg(format('left(labelled.%I::text, 100)', a.attname), ', ' ORDER BY u.i),
+                      string_agg(format('f.%1$I::%2$s%3$s AS %1$I', a.attname,
                                         format_type(a.atttypid, a.atttypmod),
                                         ' COLLATE ' || NULLIF(a.attcollation, 0)::regcollation),
-                                 ' AND '))
+                                 ', ' ORDER BY u.i),
+                      query,
+                      string_agg(format('l.%I', a.attname), ', ' ORDER BY u.i),
+                      target)
           FROM unnest(keys) WITH ORDINALITY u(name, i)
           JOIN pg_attribute a
                ON a.attrelid = target AND a.attname = u.name AND NOT a.attisdropped)

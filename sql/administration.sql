@@ -69,3 +69,7 @@ SELECT owner FROM models WHERE model = 'left';
 SELECT drop_model('of admin'), drop_model('left');
 DROP SCHEMA shop CASCADE;
 DROP ROLE regress_owner, regress_reader, regress_admin;
+
+-- Queries of event triggers and of restores read few rows, and are not compiled.
+SELECT proname AS not_compiled FROM pg_proc
+ WHERE proname IN ('record_ddl', 'follow_leaves', 'restored_sketches') AND 'jit=off' = ANY (proconfig) ORDER BY 1;

@@ -16,9 +16,11 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "jit/jit.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -134,18 +136,28 @@ call_with_arguments(FunctionCallInfo fcinfo, FmgrInfo *called)
 /*
  * Takes any arguments. Calls the function of the same name in fastclust_owner
  * with these arguments, followed by the calling role, and returns its result.
+ *
+ * The queries of these functions read few rows of catalogs, but the planner
+ * expects many, so that compiling them would take seconds.
  */
 PG_FUNCTION_INFO_V1(fastclust_as_owner);
 Datum
 fastclust_as_owner(PG_FUNCTION_ARGS)
 {
 	FmgrInfo   *called = fcinfo->flinfo->fn_extra;
+	int			level = jit_enabled ? NewGUCNestLevel() : 0;
+	Datum		result;
 
-	return call_with_arguments(fcinfo,
-							   called != NULL
-							   ? called
-							   : find_called(fcinfo->flinfo,
-											 "fastclust_owner", "", true));
+	if (level > 0)
+		set_in_level("jit", "off");
+	result = call_with_arguments(fcinfo,
+								 called != NULL
+								 ? called
+								 : find_called(fcinfo->flinfo,
+											   "fastclust_owner", "", true));
+	if (level > 0)
+		AtEOXact_GUC(true, level);
+	return result;
 }
 
 void

@@ -57,7 +57,8 @@ $$;
 -- triggers. Drops the live sketches of a dropped table, no matter who drops the table. Reads under
 -- the latest snapshot, because DDL of any transaction acts on the present tables.
 CREATE FUNCTION fastclust_owner.record_ddl(event text) RETURNS void
-    LANGUAGE plpgsql SET search_path FROM CURRENT SET quote_all_identifiers = off AS $$
+    LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET quote_all_identifiers = off SET jit = off AS $$
 DECLARE
     -- true if this function sees all rows that others have committed
     is_latest boolean := current_setting('transaction_isolation') LIKE 'read %';
@@ -151,7 +152,7 @@ $$;
 -- Counts the leaves that the command added to tables that the caller owns. A leaf that cannot be
 -- counted causes a WARNING. Raises an error outside of an event trigger.
 CREATE FUNCTION fastclust_internal.follow_leaves() RETURNS void
-    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off AS $$
 DECLARE
     live_ids bigint[] := ARRAY(
                              WITH RECURSIVE above AS (

@@ -144,7 +144,7 @@ $$;
 
 -- Counts each leaf of the inserted live sketches that has its triggers but is not counted yet.
 CREATE FUNCTION fastclust_owner.restored_sketches() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off AS $$
 DECLARE
     ids bigint[];
 BEGIN

@@ -6,7 +6,8 @@ SET LOCAL search_path = pg_catalog, fastclust, fastclust_internal, fastclust_own
 -- Event triggers that cost less where nothing is live; follow_leaves has no argument any more.
 DROP FUNCTION fastclust_internal.follow_leaves(bigint[]);
 CREATE FUNCTION fastclust_owner.record_ddl(event text) RETURNS void
-    LANGUAGE plpgsql SET search_path FROM CURRENT SET quote_all_identifiers = off AS $$
+    LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET quote_all_identifiers = off SET jit = off AS $$
 DECLARE
     -- true if this function sees all rows that others have committed
     is_latest boolean := current_setting('transaction_isolation') LIKE 'read %';
@@ -98,7 +99,7 @@ END
 $$;
 
 CREATE FUNCTION fastclust_internal.follow_leaves() RETURNS void
-    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off AS $$
 DECLARE
     live_ids bigint[] := ARRAY(
                              WITH RECURSIVE above AS (
@@ -1194,8 +1195,8 @@ BEGIN
             -- SET ROLE to the owner would not protect the caller, because code of the owner can
             -- RESET ROLE.
             HINT = CASE WHEN own
-                            THEN format('Name the table if you trust its owner: relation => %L, or retrain(model, ''{"relation": "..."}'').',
-                                        relation)
+                            THEN format('Name the table if you trust its owner: relation => %L, or for retrain its option: {"relation": %s}.',
+                                        relation, to_json(relation::text))
                         WHEN may_be_owner
                             THEN format('Log in as %I: after SET ROLE, code of that role could use your rights.',
                                         stored.owner)
@@ -1728,3 +1729,6 @@ BEGIN
               rules_found.clusters, rules_found.rules, rules_found.conditions, rules_found.shorts, rules_found.fidelity;
 END
 $$;
+
+-- Queries of triggers are not compiled.
+ALTER FUNCTION fastclust_owner.restored_sketches() SET jit = off;

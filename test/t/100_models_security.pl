@@ -222,6 +222,18 @@ gives('postgres', q{SELECT retrain('nightly', '{"quiet": true}')}, '2', 'a super
 $server->query("SELECT drop_model('nightly')");
 is($server->query(q{SELECT count(*) FROM stored_versions v WHERE NOT EXISTS (SELECT FROM stored_models m WHERE m.id = v.model_id AND m.model = v.model)}), '0', 'no version is left without its model');
 
+# ---- names that another role has taken ----
+as('bob', q{SELECT train('salaries', 'points', 'x', 2, options => '{"quiet": true}')});
+refused('postgres', q{SELECT train('salaries', 'points', 'x', 2)}, qr/42501:.*model "salaries" belongs to bob, who would own what is trained/s, 'a superuser trains no version for the role that took the name');
+refused('postgres', q{SELECT import_model('salaries', 'points', 'x', ARRAY[ARRAY[1, 2, 3]]::real[])}, '42501', 'and imports none');
+gives('postgres', q{SELECT retrain('salaries', '{"quiet": true, "relation": "points"}')}, '2', 'a superuser retrains the model of another role, which names it');
+$server->query('CREATE ROLE carl LOGIN; REVOKE EXECUTE ON FUNCTION fastclust.train(text, regclass, text, int, text, jsonb), fastclust.train(text, regclass, name[], int, text, jsonb) FROM PUBLIC');
+$server->query("DO \$\$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'fastclust'::regnamespace AND proname = 'import_model' LOOP EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', f); END LOOP; END \$\$");
+refused('carl', q{SELECT locked_model('taken', true, true)}, qr/42501:.*role carl may not make models/s, 'a role that may not train takes no name');
+$server->query('GRANT EXECUTE ON FUNCTION fastclust.train(text, regclass, text, int, text, jsonb), fastclust.train(text, regclass, name[], int, text, jsonb) TO PUBLIC');
+$server->query("DO \$\$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'fastclust'::regnamespace AND proname = 'import_model' LOOP EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO PUBLIC', f); END LOOP; END \$\$");
+$server->query("SELECT drop_model('salaries')");
+
 # ---- a superuser's own model of another role's table ----
 gives('postgres', q{SELECT train('nightly', 'his.private', 'x', 2, options => '{"quiet": true}')}, '1', 'a superuser trains on a table of bob');
 as('bob', 'ALTER TABLE his.private RENAME TO kept; CREATE VIEW his.private AS SELECT x FROM his.kept WHERE his.trap()');

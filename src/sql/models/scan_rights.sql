@@ -189,8 +189,8 @@ BEGIN
             -- SET ROLE to the owner would not protect the caller, because code of the owner can
             -- RESET ROLE.
             HINT = CASE WHEN own
-                            THEN format('Name the table if you trust its owner: relation => %L, or retrain(model, ''{"relation": "..."}'').',
-                                        relation)
+                            THEN format('Name the table if you trust its owner: relation => %L, or for retrain its option: {"relation": %s}.',
+                                        relation, to_json(relation::text))
                         WHEN may_be_owner
                             THEN format('Log in as %I: after SET ROLE, code of that role could use your rights.',
                                         stored.owner)

@@ -97,8 +97,27 @@ BEGIN
 END
 $$;
 
+-- Raises an error unless the role may call train or import_model.
+CREATE FUNCTION fastclust_owner.check_may_make_models(caller oid) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    IF NOT has_schema_privilege(caller, 'fastclust', 'USAGE')
+       OR NOT EXISTS (SELECT FROM pg_proc p
+                       WHERE p.pronamespace = 'fastclust'::regnamespace
+                         AND p.proname IN ('train', 'import_model')
+                         AND has_function_privilege(caller, p.oid, 'EXECUTE')) THEN
+        RAISE insufficient_privilege USING
+            MESSAGE = format('role %s may not make models',
+                             (SELECT r.rolname FROM pg_roles r WHERE r.oid = caller)),
+            HINT = 'The right to execute the functions train or import_model is needed.';
+    END IF;
+END
+$$;
+
 -- Locks a model until the end of the transaction, and returns it. Raises an error if the caller may
--- not change the model. If `make` is true, creates a missing model.
+-- not change the model. If `make` is true, creates a missing model. A superuser does not make a
+-- version of another role's model by its name alone: the role may have taken the name in order to
+-- read what is trained.
 CREATE FUNCTION fastclust_internal.locked_model(model_name text, wait boolean,
         make boolean DEFAULT false)
     RETURNS stored_models
@@ -116,7 +135,7 @@ BEGIN
     ELSIF model_name IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
     ELSIF make AND NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
-        PERFORM claim_name(model_name, wait, caller);
+        PERFORM check_may_make_models(caller), claim_name(model_name, wait, caller);
         LOOP
             INSERT INTO stored_models (id, model, owner)
             VALUES (new_id('stored_models', was_taken), model_name, pg_get_userbyid(caller))
@@ -150,6 +169,14 @@ BEGIN
         IF stored.id IS NULL THEN
             RAISE undefined_object USING
                 MESSAGE = format('model "%s" was dropped or renamed concurrently', model_name);
+        END IF;
+        IF make AND stored.owner_id <> caller
+           AND is_superuser(caller) AND NOT is_superuser(stored.owner_id) THEN
+            RAISE insufficient_privilege USING
+                MESSAGE = format('model "%s" belongs to %s, who would own what is trained',
+                                 model_name, stored.owner),
+                HINT = format('Choose another name. For a new version of this model, use retrain, or log in as %I.',
+                              stored.owner);
         END IF;
         -- The owner may have changed during the wait.
         IF is_member(caller, stored.owner_id) THEN

@@ -1732,3 +1732,102 @@ $$;
 
 -- Queries of triggers are not compiled.
 ALTER FUNCTION fastclust_owner.restored_sketches() SET jit = off;
+
+-- Models that roles make in the place of others.
+CREATE FUNCTION fastclust_owner.check_may_make_models(caller oid) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    IF NOT has_schema_privilege(caller, 'fastclust', 'USAGE')
+       OR NOT EXISTS (SELECT FROM pg_proc p
+                       WHERE p.pronamespace = 'fastclust'::regnamespace
+                         AND p.proname IN ('train', 'import_model')
+                         AND has_function_privilege(caller, p.oid, 'EXECUTE')) THEN
+        RAISE insufficient_privilege USING
+            MESSAGE = format('role %s may not make models',
+                             (SELECT r.rolname FROM pg_roles r WHERE r.oid = caller)),
+            HINT = 'The right to execute the functions train or import_model is needed.';
+    END IF;
+END
+$$;
+REVOKE EXECUTE ON FUNCTION fastclust_owner.check_may_make_models(oid) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION fastclust_owner.locked_model(model_name text, wait boolean, make boolean, caller oid)
+    RETURNS stored_models
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    stored stored_models;
+    was_taken boolean := false;
+BEGIN
+    PERFORM reject_read_only();
+    IF make AND COALESCE(model_name, '') = '' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
+    ELSIF model_name IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
+    ELSIF make AND NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
+        PERFORM check_may_make_models(caller), claim_name(model_name, wait, caller);
+        LOOP
+            INSERT INTO stored_models (id, model, owner)
+            VALUES (new_id('stored_models', was_taken), model_name, pg_get_userbyid(caller))
+            ON CONFLICT DO NOTHING;
+            EXIT WHEN FOUND OR EXISTS (SELECT FROM stored_models m WHERE m.model = model_name);
+            was_taken := true;
+        END LOOP;
+    END IF;
+    SELECT * INTO stored FROM stored_models m WHERE m.model = model_name;
+    IF stored.id IS NOT NULL AND is_member(caller, stored.owner_id) THEN
+        BEGIN
+            IF wait IS NOT FALSE THEN
+                SELECT * INTO stored
+                  FROM stored_models m
+                 WHERE m.id = stored.id AND m.model = model_name
+                   FOR UPDATE;
+            ELSE
+                SELECT * INTO stored
+                  FROM stored_models m
+                 WHERE m.id = stored.id AND m.model = model_name
+                   FOR UPDATE NOWAIT;
+            END IF;
+        EXCEPTION WHEN lock_not_available THEN
+            IF wait IS NOT FALSE THEN
+                RAISE;
+            END IF;
+            RAISE lock_not_available USING
+                MESSAGE = format('model "%s" is being trained by another session', model_name),
+                HINT = 'Leave out the option nowait to wait for it.';
+        END;
+        IF stored.id IS NULL THEN
+            RAISE undefined_object USING
+                MESSAGE = format('model "%s" was dropped or renamed concurrently', model_name);
+        END IF;
+        IF make AND stored.owner_id <> caller
+           AND is_superuser(caller) AND NOT is_superuser(stored.owner_id) THEN
+            RAISE insufficient_privilege USING
+                MESSAGE = format('model "%s" belongs to %s, who would own what is trained',
+                                 model_name, stored.owner),
+                HINT = format('Choose another name. For a new version of this model, use retrain, or log in as %I.',
+                              stored.owner);
+        END IF;
+        -- The owner may have changed during the wait.
+        IF is_member(caller, stored.owner_id) THEN
+            RETURN stored;
+        END IF;
+    END IF;
+    IF stored.id IS NOT NULL AND make THEN
+        RAISE insufficient_privilege USING
+            MESSAGE = format('model "%s" belongs to another role', model_name),
+            HINT = 'Choose another name.';
+    ELSIF is_reader(caller, stored) THEN
+        RAISE insufficient_privilege USING
+            MESSAGE = format('model "%s" belongs to %s', model_name, stored.owner),
+            HINT = 'Only the owner of a model and members of that role may change it.';
+    END IF;
+    RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
+        HINT = (SELECT missing_model_hint(
+                           model_name,
+                           COALESCE(array_agg(q.model ORDER BY q.model) FILTER (WHERE q.readable), '{}'),
+                           bool_or(NOT q.readable))
+                  FROM (SELECT m.model, COALESCE(is_member(caller, m.owner_id)
+                                                 OR is_reader(caller, m), false) AS readable
+                          FROM stored_models m) q);
+END
+$$;

@@ -55,7 +55,8 @@ typedef struct text_form
 	const char *expression;
 } text_form;
 static const text_form forms[] = {
-	{"numbers", "^[-+]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?$", "(%s)::numeric"},
+	{"numbers", "^[-+]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?$",
+	"(%s)::numeric"},
 	{"numbers", "^[-+]?(0|[1-9][0-9]{0,2}(,[0-9]{3})*|[1-9][0-9]*)([.][0-9]+)?$",
 	"replace(%s, ',', '')::numeric"},
 	{"numbers", "^[-+]?(0|[1-9][0-9]*)(,[0-9]{1,2})?$", "replace(%s, ',', '.')::numeric"},

@@ -333,10 +333,10 @@ CREATE FUNCTION fastclust_internal.has_checked_key(target regclass, keys name[],
 $$;
 
 -- Raises an error if the target has a row with the key of a row of the query. The error names the
--- key that is the first as a text. INTERSECT takes the default equality of the type, such as that of
--- citext, which the operator = on the search_path may not be. A join with LIMIT 1 would also take
--- quadratic time: the planner would expect an early match and choose nested loops, but usually there
--- is no match.
+-- key that is the first as a text. INTERSECT takes the default equality of the type, such as that
+-- of citext, which the operator = on the search_path may not be. A join with LIMIT 1 would also
+-- take quadratic time: the planner would expect an early match and choose nested loops, but usually
+-- there is no match.
 CREATE FUNCTION fastclust_internal.reject_labelled(target regclass, keys name[], query text)
     RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$

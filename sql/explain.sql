@@ -491,6 +491,10 @@ SELECT retrain('gaps'), error_of_differences('gaps') AS after_retraining;
 SELECT train('vouchers', 'gaps', '{voucher,channel}'::name[], 4, options => '{"quiet": true}');
 SELECT rule, condition FROM cluster_rules('vouchers') WHERE condition LIKE '%voucher IS NULL%';
 
+-- A sample has a positive number of rows.
+SELECT version_query(v, 'gaps', NULL, -1) FROM stored_versions v WHERE v.model = 'vouchers';
+SELECT rows_sampled(v, 'gaps', NULL, 'NaN') FROM stored_versions v WHERE v.model = 'vouchers';
+
 \set QUIET on
 SELECT drop_model(model) FROM models WHERE model IN ('gaps', 'robust gaps', 'vouchers', 'kinds', 'flat', 'one', 'vectors', 'blobs', 'ties', 'four', 'single', 'many', 'shops', 'kernel', 'mixed', 'long', 'shop', 'decimals', 'thousand', 'wide') \g /dev/null
 SELECT count(*) AS names_left FROM fastclust_internal.stored_names;

@@ -255,6 +255,18 @@ filled_sample(const stored_version *version, const fc_weighted_rows *rows)
 	return rows_of_operator(make_codebook_of(rows->metric, &source, rows->weights));
 }
 
+/* Returns argument 3, a number of wanted rows, which may be infinite. */
+static double
+wanted_argument(FunctionCallInfo fcinfo)
+{
+	double		wanted = PG_GETARG_FLOAT8(3);
+
+	if (!(wanted > 0))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("wanted must be greater than 0, not %g", wanted));
+	return wanted;
+}
+
 /*
  * Takes (version, relation, group_by, wanted, even). Returns (sample, filled),
  * two operators whose centroids are unscaled sampled rows. About `wanted` rows
@@ -272,6 +284,7 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 {
 	stored_version version = version_argument(fcinfo);
 	training	t = {.method = METHOD_KMEANS,.options = version.options};
+	double		wanted = wanted_argument(fcinfo);
 	static const int rules_tenths[] = {6, 2, 2};	/* tenths in the sets of
 													 * fc_split_rows */
 	const fc_weighted_rows *sample;
@@ -285,9 +298,9 @@ fastclust_version_sample(PG_FUNCTION_ARGS)
 	t.estimate = rows_to_sample(&t.source, version.options->sample, false);
 	if (t.source.unit != NULL)
 		sample = sample_of_units(&t, &t.source, dimension_of(&t), rules_tenths,
-								 PG_GETARG_FLOAT8(3));
+								 wanted);
 	else
-		sample = uniform_sample(&t, PG_GETARG_FLOAT8(3));
+		sample = uniform_sample(&t, wanted);
 	filled = filled_sample(&version, sample);
 	nulls[1] = filled == sample;
 	if (PG_GETARG_BOOL(4) && t.source.unit == NULL)
@@ -335,7 +348,7 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 	stored_version version = version_argument(fcinfo);
 	bool		scaled = field(&version, "center") != 0;
 	train_source source;
-	row_choice	rows = {PG_GETARG_FLOAT8(3)};
+	row_choice	rows = {wanted_argument(fcinfo)};
 	const char *texts[4];
 	Datum		values[4];
 	bool		nulls[4] = {false};

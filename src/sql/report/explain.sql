@@ -61,8 +61,8 @@ CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double
     AS 'MODULE_PATHNAME', 'fastclust_profile_of_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 10000 ROWS 1000;
 
--- Returns the means and the standard deviations of the dimensions of a sketch, of the rows without a
--- NULL in the column. In the sketch, a value of the encoder stands in for a NULL. counts has the
+-- Returns the means and the standard deviations of the dimensions of a sketch, of the rows without
+-- a NULL in the column. In the sketch, a value of the encoder stands in for a NULL. counts has the
 -- numbers of NULLs. If it is NULL, the shares of NULLs in the encoder's sample are used.
 CREATE FUNCTION fastclust_internal.present_moments(s sketch, counts drift_counts, encoder encoder,
         OUT means double precision[], OUT deviations double precision[])

@@ -274,7 +274,8 @@ typedef struct fc_decoding
 	fc_mixture	best;			/* best mixture of all replicates */
 	fc_mixture	skeleton;		/* mixture of k atoms, whose centers are one
 								 * start of the final k-means */
-	fc_mixture	best_skeleton;	/* skeleton of the best replicate */
+	fc_mixture	best_skeleton;	/* copy of `skeleton` from the replicate with
+								 * the lowest cost */
 	fc_shift_work shift;
 	fc_refine_work refine;
 	fc_select_work select;

@@ -100,8 +100,11 @@
 #define LATTICE_VALUES	9.0
 
 /*
- * Relative tolerance when steps of a lattice are compared, because its points
- * are rounded to floats.
+ * Relative tolerance for rounding errors, because means of micro-clusters are
+ * rounded to floats. Values of a column whose gap is at most ROUNDING times
+ * the mean gap (range / m) count as equal. The radii of the points of a
+ * lattice are enlarged by this fraction, so that an edge of one step, which
+ * may be rounded up, splits no cluster.
  */
 #define ROUNDING	1e-3
 
@@ -581,8 +584,10 @@ measure_densities(density_walk *w, fc_micro_clusters *b, const fc_density_option
 				  fc_arena *arena)
 {
 	double	   *radius;
-	double	   *near = NULL;	/* smoothed density of each point of a
-								 * lattice; NULL: not smoothed */
+	double	   *near = NULL;	/* density at each lattice point: the numbers
+								 * of rows at all points, summed with Gaussian
+								 * weights (smooth_lattice); NULL: the density
+								 * is not smoothed */
 	double		step = 0.0;		/* squared step of a lattice */
 	double		rows = 0.0;
 	double		squares = 0.0;
@@ -679,9 +684,11 @@ fc_density_clusters(const fc_micro_clusters *micro_clusters, const fc_density_op
 /* ---- clusters at a single density ---- */
 
 /*
- * Labels each dense micro-cluster, whose core is at most `max`, with the rank
- * of its component by number of rows, 0 for the largest. Sets label[a] to -1
- * if micro-cluster a is not dense. core: m squared radii. Returns the number
+ * core[a] is the squared radius of the ball around micro-cluster a that
+ * measures its density, one of m. Micro-cluster a is dense if core[a] <= max.
+ * `sets` has the connected components of the dense micro-clusters. Sets
+ * label[a] of a dense micro-cluster to the rank of its component by number of
+ * rows, 0 for the largest, and label[a] of any other to -1. Returns the number
  * of components.
  */
 static size_t

@@ -115,9 +115,9 @@ static double
 antimode(const density_walk *w, const uint32_t *order, size_t n, double window,
 		 double contrast, double *half)
 {
-	double		mode = INFINITY;	/* smallest range of ln r_K^2 in a window
-									 * so far, divided by the rows of the
-									 * window */
+	double		mode = INFINITY;	/* smallest width of a window so far: the
+									 * range of ln r_K^2 in the window,
+									 * divided by the number of its rows */
 	double		widest = 0.0;	/* greatest width of a window after the one of
 								 * width `mode` */
 	double		between = INFINITY; /* r_K^2 in the middle of the widest

@@ -96,7 +96,12 @@ typedef struct day_null
 
 /* ---- the series ---- */
 
-/* Adds day t with n rows to the sums of the columns. */
+/*
+ * Sets row t + 1 of series->mean and series->square: the sums up to day t of
+ * the means and mean squares of the columns, where a day is weighted by n, its
+ * effective number of rows. All are relative to the column means of the day
+ * `first`.
+ */
 static void
 add_columns(const change_series *series, const fc_sketch_view *first,
 			const fc_sketch_view *day, size_t t, double n)

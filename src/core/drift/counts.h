@@ -120,9 +120,10 @@ typedef struct fc_drift_units
 	double		parts;			/* effective number of parts (units.h) */
 
 	/*
-	 * wave_excess: mean of the MMD^2 of the waves, minus its mean for
-	 * independent rows. wave_square and wave_cube: tr V^2 and tr V^3, where V
-	 * is the covariance matrix of the mean waves
+	 * V is the covariance matrix of the mean waves of all rows (waves.h).
+	 * wave_excess: estimate of tr V, minus the value that tr V would have if
+	 * the rows were independent; it may be negative. wave_square and
+	 * wave_cube: estimates of tr V^2 and tr V^3
 	 */
 	double		wave_excess;
 	double		wave_square;

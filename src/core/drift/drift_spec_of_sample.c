@@ -295,8 +295,10 @@ nearest_edge(const float *value, size_t n, const float *edge, size_t count,
 /* ---- bits ---- */
 
 /*
- * Returns the number of columns with plain bits, limited by the size of the
- * counts of their pairs.
+ * Returns the number of columns that get a plain bit, which is set if the
+ * value is above the middle edge of the column (spec.h). It is limited so that
+ * the counts of all pairs of plain bits, with the other counts, take at most
+ * FC_DRIFT_MAX_BYTES.
  */
 static size_t
 plain_bits(size_t d)

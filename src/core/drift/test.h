@@ -119,8 +119,9 @@ typedef struct fc_drift_sides
 	const fc_drift_fill *fill;
 
 	/*
-	 * folded counts of [0] the training rows, [1] the new rows. If one is
-	 * NULL, only the waves can be tested.
+	 * counts of [0] the training rows, [1] the new rows, without pending rows
+	 * (fc_drift_is_folded). If one is NULL, only waves can be tested, which
+	 * compare the MMD^2 of the two sketches.
 	 */
 	const fc_drift_counts *counts[2];
 
@@ -130,8 +131,9 @@ typedef struct fc_drift_sides
 	 * basis.
 	 */
 	const fc_sketch_view *sketch[2];
-	const fc_wave_null *null;	/* null distribution of the waves; NULL: waves
-								 * are not tested */
+	const fc_wave_null *null;	/* tr S^2 and tr S^3 (waves.h), from which the
+								 * null distribution of the MMD^2 is computed;
+								 * NULL: waves are not tested */
 } fc_drift_sides;
 
 typedef enum fc_verdict

@@ -17,10 +17,11 @@
 #define CHANCE_DEVIATIONS	3.0
 
 /*
- * Value of tr S below which the p-value is set to 1. A few outlying rows may
- * then cause all of tr S, and the null distribution, estimated from a sample,
- * need not include any of them. A larger value ignores waves that would find
- * changes, a smaller one raises false alarms (bench/drift.py).
+ * Value of tr S below which the p-value is set to 1. S is the covariance
+ * matrix of the moments of a row (waves.h). If tr S is small, a few outlying
+ * rows may account for all of it, and the sample from which the null
+ * distribution is estimated may have none of them. A larger value misses more
+ * changes, a smaller one raises more false alarms (bench/drift.py).
  */
 #define MIN_TRACE	0.05
 

@@ -450,11 +450,12 @@ typedef struct choice_ranges
 {
 	count_range above;			/* texts with counts above high */
 	count_range within;			/* texts with counts from low to high */
-	double		excess_of_low;	/* expected excess of rows (fc_most_frequent)
-								 * if all texts with a count of low or more
-								 * are chosen */
-	double		excess_of_high; /* expected excess if all texts with a count
-								 * of high or more are chosen */
+	double		excess_of_low;	/* expected number of rows that have a chosen
+								 * text only by chance (fc_most_frequent), if
+								 * all texts with a count of low or more are
+								 * chosen */
+	double		excess_of_high; /* the same for texts with a count of high or
+								 * more */
 } choice_ranges;
 
 static choice_ranges

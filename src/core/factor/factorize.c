@@ -16,7 +16,10 @@
  */
 #define MIN_WEIGHT	0.01
 
-/* Relative rounding error of a sum of squares. */
+/*
+ * If centring lowers the sum of the squares of the centroids to at most this
+ * fraction, what remains counts as rounding error, and is set to 0.
+ */
 #define SQUARES_ROUNDING	1e-24
 
 /* Normal quantile of a one-sided confidence of 95 %. */

@@ -19,7 +19,10 @@
 #include "factor/palm.h"
 #include "numerics/weighted_rows.h"
 
-/* Measurements that auto makes of a product on rows of the sample. */
+/*
+ * Result of a trial of method "auto": the size of one candidate product, and
+ * how well it keeps the labels and the SSE of sample rows.
+ */
 typedef struct fc_factorize_trial
 {
 	fc_method	method;

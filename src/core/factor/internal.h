@@ -155,9 +155,10 @@ void		fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first,
 						 size_t count, double *along);
 
 /*
- * fc_palm_multiply_y computes columns of product = S_q y, fc_palm_multiply_h
- * computes columns of product = S_q h. fc_palm_grow_h computes columns of h =
- * S_q product', once all of product = S_q h is known.
+ * fc_palm_multiply_y computes columns of S_q y, and fc_palm_multiply_h
+ * computes columns of S_q h; both store them in w->product. fc_palm_grow_h
+ * replaces columns of h by columns of S_q h S_q', when w->product has all
+ * columns of S_q h.
  */
 void		fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count);
 void		fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first);

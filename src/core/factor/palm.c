@@ -1,11 +1,16 @@
 /*
- * palm.c - palm4MSA with sparse algebra throughout.
+ * palm.c - palm4MSA with sparse algebra throughout. It lowers the objective
+ *     || W^(1/2) (U - lambda S_1 S_2 .. S_Q) ||_F^2
+ * for a k x d matrix U and the diagonal matrix W of the weights of its rows.
+ * The factors S_q are sparse and have unit Frobenius norm; lambda is the scale
+ * of the product.
  *
  * A sweep updates S_q for q = Q .. 1. Let L = S_1 .. S_(q-1) and R = S_(q+1)
  * .. S_Q. Y = U R' and H = R R' are extended by one factor after each update.
- * P is the projection on the largest entries of rows and columns.
+ * P keeps the largest entries of each row and column, and scales the result to
+ * unit norm.
  *     X = L (S_q H)              k x columns of S_q, in tiles of columns
- *     G = L' W (lambda X - Y)
+ *     G = L' W (lambda X - Y)    gradient for S_q, divided by 2 lambda
  *     S_q <- P(S_q - (lambda / c) G),
  *     c = 1.001 lambda^2 ||W^(1/2) L||_2^2 ||R||_2^2
  * No product of two dense matrices appears: each tile of 32 columns passes

@@ -243,10 +243,10 @@ void		fc_factors_start(fc_factors *factors);
 
 /*
  * Moves the ones of S_1 from its first rows to the rows with the largest
- * `length`, if S_1 has more rows than columns. `length` has k values, not
- * negative, and is overwritten. The product then starts from these rows of U,
- * because its first rows may all be zero: if U is transposed, they can be the
- * pixels in a corner of images.
+ * `length`, if S_1 has more rows than columns. `length` has the squared
+ * weighted norms of the k rows of U; it is overwritten. The first rows of U
+ * may all be zero: if U is transposed, they can be the pixels in a corner of
+ * images.
  */
 void		fc_factors_start_rows(fc_factors *factors, double *length);
 size_t		fc_factors_nonzeros(const fc_factors *factors);

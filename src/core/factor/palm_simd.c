@@ -288,7 +288,7 @@ fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count,
 		fc_tile_to_columns(x, s->columns, first, count, w->step, s->rows);
 }
 
-/* ---- products grown from the right ---- */
+/* ---- products of U and the factors to the right: y = R U', h = R R' ---- */
 
 /*
  * Computes the panel of product = S_q y (S_q U' for the last factor) that

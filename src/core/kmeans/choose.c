@@ -682,9 +682,10 @@ project_wide_rows(k_search *s, fc_rows *rows)
 
 /*
  * Sets *s->choice by the rule for few rows if `few_rows` is true, else by the
- * evidence of two halves. If the rule for few rows finds no clear number in
- * several dimensions, tries the halves, too. The choice of the halves is then
- * taken if it is clear, or if more numbers were tried on them.
+ * evidence of two halves of the rows. If the rule for few rows gives no clear
+ * number of clusters, and the rows have more than one dimension, the halves
+ * are also evaluated. Their choice then replaces that of the rule if it is
+ * clear, or if more numbers of clusters were tried on the halves.
  */
 static void
 choose_by_rules(k_search *s, const fc_rows *rows, bool halved, size_t max_k, bool few_rows,

@@ -194,8 +194,10 @@ typedef struct fc_choice
 	 * because there are probably more clusters.
 	 */
 	size_t		second;
-	size_t		hidden;			/* number of the chosen clusters that hide
-								 * others (evidence.h) */
+	size_t		hidden;			/* number of the chosen clusters that probably
+								 * contain several clusters: their rows,
+								 * projected onto a line, have a deep valley
+								 * (evidence.h) */
 	size_t		rival;			/* a greater number that may be the right one;
 								 * 0: no such number */
 	bool		few;			/* true: chosen by the rule for few rows */

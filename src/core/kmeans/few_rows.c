@@ -9,8 +9,9 @@
 
 /*
  * Minimum number of dimensions of wide rows, whose silhouettes are measured on
- * leading principal axes. With a larger one, separated clusters in 10 to 60
- * dimensions have small silhouettes. A guess.
+ * their leading principal axes. The silhouettes of rows with fewer dimensions
+ * are measured in all dimensions. In 10 to 60 dimensions these are small even
+ * if the clusters are separated. A guess.
  */
 #define WIDE_DIMENSIONS	11
 

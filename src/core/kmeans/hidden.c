@@ -1,4 +1,9 @@
-/* hidden.c - clusters that are hidden in others; see evidence.h */
+/*
+ * hidden.c - counts the clusters that contain several groups of rows which
+ * k-means did not separate. Such groups show as valleys of the density when
+ * the rows of a cluster are projected onto a coordinate or a principal axis;
+ * see evidence.h.
+ */
 #include "kmeans/evidence.h"
 
 #include "numerics/assignment.h"

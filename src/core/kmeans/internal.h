@@ -125,10 +125,20 @@ typedef struct fc_splits
 								 * row */
 	double	   *gain;			/* k: lower bound on the SSE reduction of a
 								 * split */
-	/* k: upper bound on the SSE increase of a merge with the partner */
+
+	/*
+	 * k: upper bound on the SSE increase of a merge with the partner;
+	 * INFINITY if there is no other cluster
+	 */
 	double	   *cost;
-	size_t	   *partner;		/* k: the nearest other cluster, or the
-								 * cluster itself if it is the only one */
+
+	/*
+	 * k: the cluster with which a cluster would be merged: the nearest other
+	 * cluster, or the one with the lowest cost of merging; the cluster itself
+	 * if it is the only one. merge_down sets it to SIZE_MAX for a cluster
+	 * that was merged.
+	 */
+	size_t	   *partner;
 	bool	   *taken;			/* k: true once a cluster was split or joined
 								 * in this round */
 	fc_keyed   *by_gain;		/* k: clusters by falling gain, or by falling

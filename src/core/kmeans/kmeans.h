@@ -75,9 +75,9 @@ typedef struct fc_kmeans_options
 
 	/*
 	 * relative fall of the SSE below which Lloyd's steps stop; default 1e-4.
-	 * A search with rounds stops its starts and rounds at a larger fall.
-	 * After rounds of breathing, it refines the best start to a tenth of this
-	 * value.
+	 * A search in rounds (split_merge.c) uses a larger value in steps that
+	 * later steps refine. After rounds of breathing k-means, the best start
+	 * is refined until the fall is below a tenth of this value.
 	 */
 	double		tolerance;
 	double		margin;			/* relative fall of the SSE that a later start

@@ -49,9 +49,9 @@
 #define WIDE_SEED_ROWS	4
 
 /*
- * Inverse of the minimum fraction of all rows in the sample from which seeds
- * are drawn. A larger one takes fewer rows, which gives worse seeds in less
- * time. A guess.
+ * The sample from which seeds are drawn has at least 1 / SEED_SHARE of all
+ * rows. With a larger SEED_SHARE, the sample has fewer rows, and the seeds are
+ * worse but take less time. A guess.
  */
 #define SEED_SHARE	16
 

@@ -72,9 +72,11 @@
 #define FC_MISSING_LEVEL	1e-3
 
 /*
- * Minimum correlation |phi| between the NULLs of columns that are missing
- * together, 0 to 1. With a larger one, the NULLs of a column are predicted
- * from NULLs of related columns. A guess.
+ * Minimum correlation |phi| between the NULL indicators of two columns, 0 to
+ * 1, from which the columns are missing together. Columns that are missing
+ * together are not used to predict each other's NULLs. With a larger minimum,
+ * columns with related NULLs predict each other's NULLs, which then seem
+ * informative. A guess.
  */
 #define FC_MISSING_TOGETHER	0.5
 

@@ -46,11 +46,10 @@ void		fc_pair_clusters(const double *old, size_t k_old, const double *new,
 							 size_t k_new, size_t d, fc_arena *arena, int32_t *number);
 
 /*
- * Dissolves pairs of clusters that are far apart. fc_pair_clusters makes such
- * pairs of clusters for which nothing nearer is left. Sets number[j] to -1
- * unless one of the clusters is nearest to the other: new cluster j is the
- * nearest new cluster to old cluster number[j], or the latter is the nearest
- * old cluster to new cluster j.
+ * Sets number[j] to -1 if new cluster j and its old cluster i = number[j] are
+ * far apart: i is not the old cluster nearest to j, and j is not the new
+ * cluster nearest to i. fc_pair_clusters makes such a pair when nearer
+ * clusters are already paired with others.
  */
 void		fc_part_far_pairs(const double *old, size_t k_old, const double *new,
 							  size_t k_new, size_t d, int32_t *number);

@@ -7,16 +7,18 @@
  * line.
  *     order <= 512:     all eigenvectors by divide and conquer
  *     d <= 512:         all eigenvectors of A' A           rows d^2 + 9 d^3
- *     rows <= 512:      A A' = U S^2 U', axes S^-1 U' A    rows^2 d + 9 rows^3
- *     else:             subspace iteration from r + 10 random rows Q
- *                           Z = Q A (or Q A' A), H = Z Q' = S' T S
- *                           (Rayleigh-Ritz), Q <- orth(S Z)
+ *     rows <= 512:      A A' = U D^2 U', axes D^-1 U' A    rows^2 d + 9 rows^3
+ *     else:             subspace iteration from r + 10 random rows Q:
+ *                           Z = Q A (Q A' A for a data matrix),
+ *                           H = Z Q' = V' T V (Rayleigh-Ritz; the rows of V
+ *                           are the eigenvectors of H), Q <- orth(V Z)
  * (Halko, Martinsson, Tropp 2011, algorithm 4.4; Saad 2011, chapter 5). When Q
  * has more than 512 rows, the Ritz step is left out. The iterates are then
  * orthonormalised in order, and so converge to the axes in order.
  *
- * For principal axes, products with A are computed in float, everything else
- * in double. Rows are orthonormalised by block Gram-Schmidt (Giraud, Langou,
+ * For principal axes, products with A are computed in float, except inner
+ * products of sparse rows, which are summed in double. Everything else is in
+ * double. Rows are orthonormalised by block Gram-Schmidt (Giraud, Langou,
  * Rozloznik 2005). Every projection is done twice, and dependent rows are
  * replaced.
  */
@@ -310,8 +312,9 @@ residual(const subspace *s)
 }
 
 /*
- * Returns the sum of the squares of the r leading eigenvalues, the part of
- * ||A||^2 that they explain.
+ * Returns the sum of the squares of the r leading eigenvalues. It is the part
+ * of the squared Frobenius norm of the iterated matrix that they explain. This
+ * matrix is A or, for a data matrix A, A' A.
  */
 static double
 explained(const subspace *s)

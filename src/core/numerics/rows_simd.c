@@ -408,7 +408,7 @@ fc_two_lowest(const float *dots, const float *half_norms, size_t count,
 				  second, label);
 }
 
-/* ---- lowest scores of one row with packs ---- */
+/* ---- the two lowest scores of one row among points in packs (rows.h) ---- */
 
 #define VECTORS	(FC_PACKED / LANES)
 

@@ -107,9 +107,11 @@ product_distance(const ranking *r, size_t j)
 
 /*
  * Returns an upper bound on |score in double - exact score|. The exact score
- * is the score of v_j as rounded to float, from which distances are computed.
- * Rounding errors in the factors are 2^-29 of the errors in float. v_j and its
- * half norm are each rounded to float once, possibly to a subnormal number.
+ * is computed without error from v_j rounded to float, because distances are
+ * computed from the rounded v_j. The rounding errors in the factors are 2^-29
+ * of r->bound, which is for scores in float. The bound adds the errors of
+ * rounding v_j and its half norm to float once each, possibly to a subnormal
+ * number.
  */
 static double
 double_bound(const ranking *r)

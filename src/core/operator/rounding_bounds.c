@@ -133,8 +133,11 @@ magnitude_norm(const fc_factor *factor, float *sums)
 /* ---- the variance through the factors ---- */
 
 /*
- * Returns the greater of two ratios of squares to lengths: the ratio of the
- * sums over the random probes, and the maximum ratio of a probe from the
+ * Returns w_qr (see the top of this file) for row r of a factor. For each
+ * probe, squares has the sum of the squared partial sums, and lengths has the
+ * squared norm of y_(q+1). The result is the greater of two numbers: the sum
+ * of squares divided by the sum of lengths, over the random probes; and the
+ * maximum of squares[i] / lengths[i] over the probes that are rows of the
  * product.
  */
 static double

@@ -183,8 +183,8 @@ column_law_of(const fc_kernel_rows *rows, const fc_embedding *result,
 			law.count[j]++;
 		}
 	}
-	for (; filled < n; filled++)	/* slots are left over if all d are 0, or
-									 * by rounding */
+	for (; filled < n; filled++)	/* slots remain if all errors d[j] are 0,
+									 * or because of rounding errors */
 	{
 		law.slot[filled] = (uint32_t) filled;
 		law.count[filled]++;

@@ -4,17 +4,19 @@
  *
  * The 5 % of the rows that are farthest from the median, in units of the
  * median absolute deviation, are trimmed, because outliers must not set the
- * scale. The other rows are projected on their leading principal axes if d is
- * large, and clustered by k-means. s_w = sqrt(inertia / (n (rows - k))) is the
- * within-cluster standard deviation per dimension; sigma = 1.2 s_w.
+ * scale. If d is large, rows are projected on the n leading principal axes of
+ * the remaining rows; else n = d. The remaining rows, of total weight W, are
+ * clustered by k-means with k clusters. The within-cluster standard deviation
+ * per dimension is s_w = sqrt(inertia / (n (W - k))), where inertia is the
+ * k-means objective; sigma = 1.2 s_w.
  *
- * Sample centroids are starts for a decoder: far from all clusters the sketch
- * contains only noise, so clusters many sigma apart cannot be found by chance.
- * The first sample centroids are the k centroids that k-means finds in the
- * rows left after trimming. K-means with 2k clusters then runs on all rows.
- * Each of these centroids is added if it is not near a sample centroid and
- * represents three rows or more. The added centroids cover small clusters that
- * were trimmed, but not single rows.
+ * Sample centroids are initial positions for a decoder. Far from all clusters
+ * the sketch contains only noise, so a decoder cannot find clusters many sigma
+ * apart by chance. The candidates are the k centroids of the rows left after
+ * trimming, then the centroids of k-means of all rows with up to twice as many
+ * clusters. A candidate becomes a sample centroid if it represents three rows
+ * or more, and is not near an earlier sample centroid. The second set covers
+ * small clusters that were trimmed, but not single rows.
  */
 #ifndef FC_SKETCH_SPEC_OF_SAMPLE_H
 #define FC_SKETCH_SPEC_OF_SAMPLE_H

@@ -51,10 +51,11 @@ extern void check_same_dim(int32 left, int32 right);
 extern void check_state_size(Size bytes);
 
 /*
- * Functions that send states of type internal from workers to the leader and
- * combine them, for one kind of state. A state begins with a pointer to its
- * state_kind. combine adds right to left in the aggregate's context; if left
- * is NULL, it returns a copy of right. deserialize reads fields in the order
+ * Functions that combine states of one kind, and send them from workers to the
+ * leader. The states have type internal, and begin with a pointer to their
+ * state_kind. combine(fcinfo, left, right) adds the state `right` to the state
+ * `left`, in the memory context of the aggregate, and returns `left`. If left
+ * is NULL, it returns a copy of `right`. deserialize reads fields in the order
  * in which serialize wrote them. All kinds are listed in
  * pg/train/scan_state.c.
  */

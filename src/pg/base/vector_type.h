@@ -51,16 +51,16 @@ extern vector_form form_of_argument(FunctionCallInfo fcinfo, int argument, bool 
 extern Datum array_of_text(const char *given);
 
 /*
- * Vectors of the extension "vector" (pgvector), read by their documented
- * layout:
+ * Values of the types of the extension "vector" (pgvector), read by their
+ * documented layout. After the varlena header, a value contains:
  *
  *     vector      int16 d, int16 0, float x[d]
  *     halfvec     int16 d, int16 0, half x[d]
- *     sparsevec   int32 d, int32 nonzeros, int32 0, int32 index[nonzeros]
- *                 rising from 0, float value[nonzeros]
+ *     sparsevec   int32 d, int32 nonzeros, int32 0, int32 index[nonzeros],
+ *                 float value[nonzeros]
  *
- * behind the length of a varlena. A value whose size or indices do not match
- * its header is an error (data_corrupted).
+ * The indices of a sparsevec begin at 0 and rise. A value whose size or
+ * indices do not match its first fields is an error (data_corrupted).
  */
 
 /*

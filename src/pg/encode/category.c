@@ -114,10 +114,11 @@ texts_of_categories(const fc_encoder *view, const fc_encoder_feature *feature)
 }
 
 /*
- * Makes finder->finder, which finds the category of feature i that equals a
- * text as a value of the column's type. Called at most once for a feature of a
- * prepared encoder. Leaves finder->finder NULL if this database lacks the type,
- * or if categories of the type are compared as texts.
+ * Makes finder->finder, which reads a text as a value of the column's type and
+ * finds the category of feature i that is equal to it by the equality of that
+ * type. finder->finder stays NULL if the type does not exist in this database,
+ * or if the categories are compared as texts. Called at most once for a
+ * feature of a prepared encoder.
  */
 static void
 make_finder(prepared_encoder *encoder, Size i, category_finder *finder)

@@ -80,7 +80,8 @@ extern int	place_of_group(group_finder *finder, Datum value);
 
 /*
  * Returns the text of the group that equals the value; NULL if there is none.
- * A finder that needs no groups returns the text that the group would have.
+ * If needs_groups(finder) is false, groups are compared by their texts: then
+ * returns the text of the value, whether or not such a group exists.
  */
 extern const text *text_of_group(group_finder *finder, Datum value);
 

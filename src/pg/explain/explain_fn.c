@@ -427,16 +427,17 @@ put_cell(FunctionCallInfo fcinfo, int32 cluster, const fc_profile_cell *cell,
  * lift, place, apart), where place 1 is the most characteristic dimension of
  * the cluster.
  *
- * A cluster has rows for its max_features most characteristic dimensions. It
- * also has rows for the max_features dimensions that separate it best from the
- * nearest other cluster, unless there are too many clusters to compare all
- * pairs. A cyclic column of the encoder, which may be NULL, has one row, at
- * its first dimension.
+ * The result has a row for each of the max_features most characteristic
+ * dimensions of a cluster. It also has a row for each of the max_features
+ * dimensions that separate the cluster best from its nearest other cluster,
+ * unless there are too many clusters to compare all pairs. A cyclic column has
+ * a single row, for its first dimension.
  *
- * A NULL center counts as 0, a NULL scale as 1. nulls has an element for each
- * dimension: the dimension, from 1, of the indicator of NULL of the same
- * column, or 0 if there is none. If the indicator is above 1/2 in a cluster,
- * the value, difference, lift and apart are NULL.
+ * center, scale, nulls and encoder may be NULL. A NULL center counts as 0, a
+ * NULL scale as 1. Element i of nulls is the number, from 1, of the dimension
+ * that indicates NULLs of the column of dimension i, or 0 if there is none. If
+ * that indicator is above 1/2 in a cluster, then value, difference, lift and
+ * apart are NULL in the cluster's rows for the other dimensions of the column.
  */
 PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
 Datum

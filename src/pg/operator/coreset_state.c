@@ -28,8 +28,9 @@
 /* ---- the state ---- */
 
 /*
- * Allocates a state for `capacity` rows; the executor copies the state.
- * charged: size in bytes of the state that it replaces, or 0.
+ * Allocates a state for `capacity` rows. charged: size in bytes of the state
+ * that it replaces, or 0. The memory budget must allow both states, or two of
+ * the new size if that is more.
  */
 static fc_coreset *
 new_state(FunctionCallInfo fcinfo, Size charged, Size d, Size elements, Size capacity)

@@ -15,7 +15,8 @@
 /*
  * ---- samples (operator/coreset.h) ----
  *
- * States are allocated in the current context, for an aggregate.
+ * The functions allocate states in CurrentMemoryContext. An aggregate must
+ * switch to its own memory context before it calls them.
  */
 
 /*

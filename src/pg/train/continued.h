@@ -1,6 +1,6 @@
 /*
- * continued.h - matches the clusters of a stored version with the clusters of
- * another version, which they continue
+ * continued.h - finds, for each cluster of a new stored version, the cluster
+ * of the serving version that it continues, and whose identity it takes over
  */
 #ifndef FASTCLUST_TRAIN_CONTINUED_H
 #define FASTCLUST_TRAIN_CONTINUED_H

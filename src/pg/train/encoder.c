@@ -418,7 +418,8 @@ mute_categories(const training *t, fc_encoder_header *learned)
 	fc_encoder	encoder;
 	bool	   *flag;
 	StringInfoData names;
-	const char *example = NULL; /* name of a muted column, for the hint */
+	const char *example = NULL; /* name of a column that gets the minimum
+								 * weight, an example for the hint */
 	Size		muted = 0;
 
 	initStringInfo(&names);

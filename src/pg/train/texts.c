@@ -27,9 +27,10 @@
 #define MAX_TEXT_ROWS	2000
 
 /*
- * Minimum number of distinct numbers or times for a column to be reported. A
- * column of two values need not be cast: the two are as far apart as
- * categories as they are as numbers.
+ * Minimum number of distinct texts that can be read as numbers, dates or times
+ * for a column to be reported. A column of two values need not be cast,
+ * because its only pair of different values has one distance, as text or as
+ * number.
  */
 #define MIN_DISTINCT	3
 

@@ -107,9 +107,10 @@ typedef struct training
 	serving_group *serving;		/* groups of the serving version, sorted by
 								 * group */
 	int			serving_count;
-	group_finder *serving_finder;	/* finds the serving group whose value
-									 * equals the value of a text; NULL: equal
-									 * values have equal texts */
+	group_finder *serving_finder;	/* converts the text of a group to a
+									 * value, and finds the serving group with
+									 * an equal value; NULL: groups are
+									 * matched by their texts */
 	candidates *found;			/* candidates for the scan, sorted by group */
 	int			found_count;
 	double		recall;			/* recall of a search for nearest rows in the

@@ -133,7 +133,10 @@ scaling_of_version(const stored_version *version, Size d)
 
 /* ---- rows as a version reads them ---- */
 
-/* Opens a relation as the version reads it. */
+/*
+ * Sets *source to read the relation with the columns, options and encoder of
+ * the version.
+ */
 static void
 open_version_source(train_source *source, const stored_version *version,
 					Oid relation, char *group_by)

@@ -1,5 +1,6 @@
 
--- Rows and scores of clusters, computed in one scan each
+-- typical_rows returns the rows nearest to each centroid, from one scan of the table. score returns
+-- measures of the quality of each cluster, such as the silhouette, from a sample of the rows.
 
 CREATE TYPE fastclust_internal.typical_row AS (
     cluster integer, rank integer, distance double precision, row_data jsonb);

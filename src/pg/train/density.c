@@ -567,44 +567,72 @@ micro_operator(const training *t, const micro_cluster_set *set,
 }
 
 /*
- * Sets n (k values) to the number of rows of each cluster, counted in a sample
- * and scaled to `total` rows. Called if option scale is given: a row near a
- * dense micro-cluster then belongs to the cluster of that micro-cluster. In
- * k-means, the row may have been in another micro-cluster, which is not dense.
+ * Sets nearest[j] to the weight of the sample rows whose nearest micro-cluster
+ * belongs to cluster j, and within[j] to the weight of those among them that
+ * have label j, because they are not farther away than the reach. Both have a
+ * value for each cluster.
+ */
+static void
+weigh_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *rows,
+					double *nearest, double *within)
+{
+	fc_fit		labelled = labelled_rows(plain_operator(micro), rows);
+	fc_operator op;
+
+	open_operator(micro, &op);
+	memset(nearest, 0, op.regions.clusters * sizeof(double));
+	memset(within, 0, op.regions.clusters * sizeof(double));
+	for (Size i = 0; i < labelled.n; i++)
+	{
+		Size		a = (Size) labelled.labels[i];
+		int32		cluster = op.regions.cluster[a];
+
+		if (cluster < 0)
+			continue;
+		nearest[cluster] += labelled.weights[i];
+		if (fc_operator_label(&op, a, labelled.squares[i]) >= 0)
+			within[cluster] += labelled.weights[i];
+	}
+}
+
+/*
+ * Corrects n, the number of rows in the micro-clusters of each cluster, to the
+ * number of rows that get the label of the cluster. The difference is
+ * estimated from a sample. total: number of rows of the table if option scale
+ * is given, else 0. With option scale, a row near a dense micro-cluster belongs
+ * to the cluster of that micro-cluster, even if it was in another one in
+ * k-means, which is not dense.
  */
 static void
 count_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *rows,
 					double total, double *n, Size k)
 {
-	fc_fit		labelled = labelled_rows(plain_operator(micro), rows);
+	double	   *nearest = palloc(k * sizeof(double));
+	double	   *within = palloc(k * sizeof(double));
 	double		sampled = 0;
-	fc_operator op;
 
-	open_operator(micro, &op);
-	memset(n, 0, k * sizeof(double));
-	for (Size i = 0; i < labelled.n; i++)
-	{
-		int32		label = fc_operator_label(&op, (Size) labelled.labels[i],
-											  labelled.squares[i]);
-
-		sampled += labelled.weights[i];
-		if (label >= 0)
-			n[label] += labelled.weights[i];
-	}
+	weigh_rows_in_reach(micro, rows, nearest, within);
 	for (Size j = 0; j < k; j++)
-		n[j] *= total / sampled;
+		sampled += nearest[j];
+	for (Size j = 0; j < k; j++)
+		if (total > 0)
+			n[j] = within[j] * total / sampled;
+		else if (nearest[j] > 0)
+			n[j] *= within[j] / nearest[j];
 }
 
 /*
  * Sets the operators of the group: op to the means of the clusters, without
  * noise, and micro to the micro-clusters, which label rows. Sets the spreads
  * of the group to the standard deviations of its clusters per dimension.
- * Returns the number of rows that are in a cluster. rows: sample for
- * count_rows_in_reach; NULL: a cluster has the rows of its micro-clusters.
+ * Returns the number of rows that are in a cluster. rows, total: arguments of
+ * count_rows_in_reach. If rows is NULL, a cluster has the rows of its
+ * micro-clusters.
  */
 static double
 describe_clusters(const training *t, group_fit *fit, const micro_cluster_set *set,
-				  const found_regions *found, const fc_weighted_rows *rows)
+				  const found_regions *found, const fc_weighted_rows *rows,
+				  double total)
 {
 	double		clustered = 0;
 	Size		k = found->clusters;
@@ -619,7 +647,7 @@ describe_clusters(const training *t, group_fit *fit, const micro_cluster_set *se
 		spreads[j] = sqrt(spreads[j] / (double) d);
 	fit->micro = micro_operator(t, set, found);
 	if (rows != NULL)
-		count_rows_in_reach(fit->micro, rows, set->rows, n, k);
+		count_rows_in_reach(fit->micro, rows, total, n, k);
 	fit->op = make_codebook_for(metric, unit_centroids(metric, x, k, d), n, k,
 								d);
 	fit->spreads = spreads;
@@ -845,12 +873,12 @@ find_group_regions(training *t, group_fit *fit, const fc_weighted_rows *complete
 	found = at_scale ? find_at_scale(t, fit, &set, &arena) : find_leaves(t, fit, &set, &arena);
 
 	/*
-	 * a live model needs no count: its rows are drawn at random, but the
-	 * counts of its micro-clusters are exact
+	 * with option scale, a live model keeps the counts of its micro-clusters,
+	 * which are exact
 	 */
-	if (at_scale && fit->squares == NULL)
+	if (!at_scale || fit->squares == NULL)
 		counted = complete != NULL ? complete : fit->rows;
-	clustered = row * describe_clusters(t, fit, &set, &found, counted);
+	clustered = row * describe_clusters(t, fit, &set, &found, counted, at_scale ? set.rows : 0);
 	if (row != 1)
 	{
 		fit->op = with_weights_times(fit->op, row);

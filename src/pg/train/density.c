@@ -568,9 +568,9 @@ micro_operator(const training *t, const micro_cluster_set *set,
 
 /*
  * Sets nearest[j] to the weight of the sample rows whose nearest micro-cluster
- * belongs to cluster j, and within[j] to the weight of those among them that
- * have label j, because they are not farther away than the reach. Both have a
- * value for each cluster.
+ * belongs to cluster j, and within[j] to the weight of the rows among them
+ * that have label j, because they are not farther away than the reach. Both
+ * have a value for each cluster.
  */
 static void
 weigh_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *rows,
@@ -873,8 +873,8 @@ find_group_regions(training *t, group_fit *fit, const fc_weighted_rows *complete
 	found = at_scale ? find_at_scale(t, fit, &set, &arena) : find_leaves(t, fit, &set, &arena);
 
 	/*
-	 * with option scale, a live model keeps the counts of its micro-clusters,
-	 * which are exact
+	 * A live model with option scale keeps the counts of its micro-clusters,
+	 * which are exact.
 	 */
 	if (!at_scale || fit->squares == NULL)
 		counted = complete != NULL ? complete : fit->rows;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# run-checks.sh unit|valgrind|arm|fuzz PROGRAM...: runs test programs in parallel, one per
+# run-checks.sh unit|plain|valgrind|arm|fuzz PROGRAM...: runs test programs in parallel, one per
 # processor. Prints a line "ok name: ..." for each, or its output and "not ok name"; fails if one
 # failed.
 set -u
@@ -12,6 +12,9 @@ run_one()
 		unit)
 			# no fake stack: gcc before 14 misaligns 64-byte vectors on it (gcc bug 110027)
 			ASAN_OPTIONS=detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 "$1"
+			;;
+		plain)
+			"$1"
 			;;
 		valgrind)
 			valgrind -q --error-exitcode=9 --leak-check=full "$1"

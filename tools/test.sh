@@ -6,7 +6,7 @@
 # MATRIX (empty): versions such as "18 19". If set, also runs lint, pg_regress on these servers
 # (tools/matrix.sh), and unit tests with other kernels of OpenBLAS.
 # RANDOM_CALLS: if set, also runs most files of pg_regress under the sanitizers, and this number of
-# random calls.
+# random calls; the unit tests then run under the sanitizers, too.
 set -u
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -50,7 +50,7 @@ tools/install.sh >build/log.build 2>&1 || { tail -n 40 build/log.build; give_up 
 grep -E 'warning:|error:' build/log.build || true
 
 jobs=$(nproc 2>/dev/null || echo 1)
-stage unit "$make" -s -k -j"$jobs" unit
+stage unit "$make" -s -k -j"$jobs" "$([ -z "${RANDOM_CALLS:-}" ] && echo plain || echo unit)"
 stage purity "$make" -s -j"$jobs" purity
 [ -z "${FUZZ_SECONDS:-}" ] || stage fuzz "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="$FUZZ_SECONDS"
 stage indent tools/indent.pl --check

@@ -324,6 +324,25 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 }
 
 /*
+ * Returns the share of the rows of a sketch in which a feature is NULL. It is
+ * taken from the counts or, if counts is NULL, from the encoder's sample. A
+ * feature that is not imputed is never NULL, because such rows are left out.
+ */
+static double
+share_of_nulls(const fc_drift_counts *counts, const fc_encoder *encoder,
+			   const fc_encoder_feature *feature)
+{
+	Size		last = feature->first + feature->width - 1;
+
+	if (feature->nulls != FC_NULLS_IMPUTE)
+		return 0.0;
+	if (counts != NULL)
+		return ((double) fc_drift_number(counts, fc_drift_values(counts) + last) /
+				(double) counts->rows);
+	return (double) feature->nulls_seen / (double) (encoder->rows - encoder->skipped);
+}
+
+/*
  * Takes (sketch, counts, encoder). Returns arrays (means, deviations) of the
  * sketch's dimensions: the moments of the rows without a NULL in the column of
  * a number, a boolean or a time. The shares of NULLs are taken from the counts
@@ -366,10 +385,7 @@ fastclust_present_moments(PG_FUNCTION_ARGS)
 	for (Size i = 0; i < encoder.features; i++)
 	{
 		const fc_encoder_feature *feature = &encoder.feature[i];
-		Size		last = feature->first + feature->width - 1;
-		double		share = counts != NULL
-		? (double) fc_drift_number(counts, fc_drift_values(counts) + last) / (double) counts->rows
-		: (double) feature->nulls_seen / (double) encoder.rows;
+		double		share = share_of_nulls(counts, &encoder, feature);
 
 		if (feature->kind == FC_FEATURE_CATEGORY)
 			continue;

@@ -216,6 +216,15 @@ SELECT write_labels('columns', 'codes', 'code_labels', '{"key": "code", "append"
 SELECT write_labels('columns', 'codes', 'code_labels', '{"key": "code", "append": true, "where": "code >= ''k2''"}');
 SELECT write_labels('columns', 'codes', 'code_labels', '{"key": "code", "append": true, "where": "code >= ''k9''"}');
 DROP TABLE codes, code_labels;
+-- A unique column may be NULL in several rows, which are not labels of each other.
+CREATE TABLE mails AS SELECT id, CASE WHEN id % 3 > 0 THEN 'm' || id END AS mail, amount, channel FROM keyless WHERE id <= 20;
+CREATE UNIQUE INDEX ON mails (mail);
+SELECT write_labels('columns', 'mails', 'mail_labels', '{"key": "mail", "where": "id <= 9"}');
+SELECT write_labels('columns', 'mails', 'mail_labels', '{"key": "mail", "append": true, "where": "id > 9"}');
+SELECT write_labels('columns', 'mails', 'mail_labels', '{"key": "mail", "append": true, "where": "id > 19"}');
+SELECT write_labels('columns', 'mails', 'pair_labels', '{"key": ["id", "mail"]}');
+SELECT write_labels('columns', 'mails', 'pair_labels', '{"key": ["id", "mail"], "append": true, "where": "id = 3"}');
+DROP TABLE mails, mail_labels, pair_labels;
 -- Appended rows find their labels by the key, and are not compared with each label.
 CREATE SEQUENCE compared;
 CREATE FUNCTION count_compared(int) RETURNS boolean LANGUAGE sql AS 'SELECT nextval(''public.compared'') > 0';

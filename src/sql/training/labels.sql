@@ -336,7 +336,7 @@ $$;
 -- key that is the first as a text. INTERSECT takes the default equality of the type, such as that
 -- of citext, which the operator = on the search_path may not be. A join with LIMIT 1 would also
 -- take quadratic time: the planner would expect an early match and choose nested loops, but usually
--- there is no match.
+-- there is no match. Rows whose keys are all NULL are not compared: a unique index allows several.
 CREATE FUNCTION fastclust_internal.reject_labelled(target regclass, keys name[], query text)
     RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -344,8 +344,9 @@ DECLARE
     found text;
 BEGIN
     EXECUTE (
-        SELECT format('SELECT min(concat_ws($separator$, $separator$, %s) COLLATE "C") FROM (SELECT %s FROM (%s) f INTERSECT SELECT %s FROM %s l) labelled',
-                      string_agg(format('left(labelled.%I::text, 100)', a.attname), ', ' ORDER BY u.i),
+        SELECT format('SELECT min(concat_ws($separator$, $separator$, %s) COLLATE "C") FROM (SELECT %s FROM (%s) f INTERSECT SELECT %s FROM %s l WHERE num_nonnulls(%4$s) > 0) labelled',
+                      string_agg(format('COALESCE(left(labelled.%I::text, 100), $null$NULL$null$)',
+                                        a.attname), ', ' ORDER BY u.i),
                       string_agg(format('f.%1$I::%2$s%3$s AS %1$I', a.attname,
                                         format_type(a.atttypid, a.atttypmod),
                                         ' COLLATE ' || NULLIF(a.attcollation, 0)::regcollation),

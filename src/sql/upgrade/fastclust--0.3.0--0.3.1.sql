@@ -447,8 +447,9 @@ DECLARE
     found text;
 BEGIN
     EXECUTE (
-        SELECT format('SELECT min(concat_ws($separator$, $separator$, %s) COLLATE "C") FROM (SELECT %s FROM (%s) f INTERSECT SELECT %s FROM %s l) labelled',
-                      string_agg(format('left(labelled.%I::text, 100)', a.attname), ', ' ORDER BY u.i),
+        SELECT format('SELECT min(concat_ws($separator$, $separator$, %s) COLLATE "C") FROM (SELECT %s FROM (%s) f INTERSECT SELECT %s FROM %s l WHERE num_nonnulls(%4$s) > 0) labelled',
+                      string_agg(format('COALESCE(left(labelled.%I::text, 100), $null$NULL$null$)',
+                                        a.attname), ', ' ORDER BY u.i),
                       string_agg(format('f.%1$I::%2$s%3$s AS %1$I', a.attname,
                                         format_type(a.atttypid, a.atttypmod),
                                         ' COLLATE ' || NULLIF(a.attcollation, 0)::regcollation),

@@ -69,9 +69,12 @@ SELECT count(*) FROM choose_k('exported', '{day,minutes,the Day,x}', 2);
 CREATE TABLE amounts AS
 SELECT CASE WHEN i % 7 = 0 THEN '.5' WHEN i % 7 = 1 THEN '5.' ELSE (i % 40)::text END AS point, CASE WHEN i % 7 = 0 THEN '(12.5)' ELSE (i % 40)::text END AS bracket, normal(i, 1) AS x FROM generate_series(1, 2000) i;
 SELECT count(*) FROM choose_k('amounts', '{point,bracket,x}', 2);
+-- Texts of more than 100 characters are no numbers.
+CREATE TABLE keys AS SELECT repeat('1234567890', 14) || i % 5 AS key, normal(i, 1) AS x FROM generate_series(1, 2000) i;
+SELECT count(*) FROM choose_k('keys', '{key,x}', 2);
 SELECT max((NULLIF(day, '0000-00-00'))::date) AS day, max(to_date(NULLIF("the Day", '00.00.0000'), 'DD.MM.YYYY')) AS "the Day" FROM exported;
 SET client_min_messages = warning;
-DROP TABLE imported, exported, amounts CASCADE;
+DROP TABLE imported, exported, amounts, keys CASCADE;
 
 -- A sample that the memory budget cuts is announced, and limits k.
 CREATE TABLE wide AS

@@ -27,6 +27,13 @@
 #define MAX_TEXT_ROWS	2000
 
 /*
+ * Maximum length of a number or a time in characters. A column with a longer
+ * text is none of them; its texts may be documents of many kilobytes, which a
+ * regular expression would read in full. A guess.
+ */
+#define MAX_TEXT_LENGTH	100
+
+/*
  * Minimum number of distinct texts that can be read as numbers, dates or times
  * for a column to be reported. A column of two values need not be cast,
  * because its only pair of different values has one distance, as text or as
@@ -126,18 +133,19 @@ read_text_values(const training *t, const fc_encoder *encoder,
 	name = quote_identifier(column_of_feature(encoder, feature));
 	initStringInfo(&query);
 	/* regular expressions need a deterministic collation */
-	appendStringInfo(&query, "WITH texts AS MATERIALIZED (SELECT DISTINCT t.%s::text COLLATE \"C\" AS v %s)"
+	appendStringInfo(&query, "WITH texts AS MATERIALIZED (SELECT DISTINCT left(t.%s::text, %d) COLLATE \"C\" AS v %s)"
 					 " SELECT ARRAY[f.i::text, min(q.v) FILTER (WHERE btrim(q.v) !~ f.p)]"
-					 " FROM (VALUES ", name,
+					 " FROM (VALUES ", name, MAX_TEXT_LENGTH + 1,
 					 rows_from(&t->source, some_rows(t, MAX_TEXT_ROWS), NULL));
 	for (int i = 0; i < lengthof(forms); i++)
 		appendStringInfo(&query, "%s(%d, %s)", i > 0 ? ", " : "", i,
 						 quote_literal_cstr(forms[i].pattern));
 	appendStringInfo(&query, ") f(i, p), texts q WHERE q.v IS NOT NULL GROUP BY f.i"
-					 " HAVING count(*) FILTER (WHERE btrim(q.v) !~ f.p) <= 1"
+					 " HAVING max(length(q.v)) <= %d"
+					 " AND count(*) FILTER (WHERE btrim(q.v) !~ f.p) <= 1"
 					 " AND count(*) FILTER (WHERE btrim(q.v) !~ f.p AND q.v ~ '[1-9]') = 0"
 					 " AND count(DISTINCT btrim(q.v)) FILTER (WHERE btrim(q.v) ~ f.p) >= %d"
-					 " ORDER BY f.i LIMIT 1", MIN_DISTINCT);
+					 " ORDER BY f.i LIMIT 1", MAX_TEXT_LENGTH, MIN_DISTINCT);
 	found = query_datum(query.data, 0, NULL, 0, &null);
 	if (null)
 		return false;

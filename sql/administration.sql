@@ -55,6 +55,9 @@ SELECT train('left', 'shop.visits', '{amount,qty}', 3, options => '{"quiet": tru
 RESET SESSION AUTHORIZATION;
 DROP OWNED BY regress_gone; DROP ROLE regress_gone;
 SELECT owner FROM models WHERE model = 'left';
+SELECT train('left', 'shop.visits', '{amount,qty}', 3, options => '{"quiet": true}');
+SELECT retrain('left');
+SELECT retrain('left', '{"quiet": true, "relation": "shop.visits"}');
 UPDATE fastclust_internal.stored_models SET owner = 'regress_nobody' WHERE owner = 'regress_gone';
 CREATE ROLE regress_gone;
 SELECT owner FROM models WHERE model = 'left';

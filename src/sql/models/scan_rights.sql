@@ -189,6 +189,8 @@ BEGIN
             -- SET ROLE to the owner would not protect the caller, because code of the owner can
             -- RESET ROLE.
             HINT = CASE WHEN own
+                             OR (NOT may_be_owner AND NOT named
+                                 AND is_superuser(role_id(current_user)))
                             THEN format('Name the table if you trust its owner: relation => %L, or for retrain its option: {"relation": %s}.',
                                         relation, to_json(relation::text))
                         WHEN may_be_owner

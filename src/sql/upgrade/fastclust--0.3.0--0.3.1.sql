@@ -1196,6 +1196,8 @@ BEGIN
             -- SET ROLE to the owner would not protect the caller, because code of the owner can
             -- RESET ROLE.
             HINT = CASE WHEN own
+                             OR (NOT may_be_owner AND NOT named
+                                 AND is_superuser(role_id(current_user)))
                             THEN format('Name the table if you trust its owner: relation => %L, or for retrain its option: {"relation": %s}.',
                                         relation, to_json(relation::text))
                         WHEN may_be_owner
@@ -1805,8 +1807,11 @@ BEGIN
             RAISE insufficient_privilege USING
                 MESSAGE = format('model "%s" belongs to %s, who would own what is trained',
                                  model_name, stored.owner),
-                HINT = format('Choose another name. For a new version of this model, use retrain, or log in as %I.',
-                              stored.owner);
+                HINT = CASE WHEN EXISTS (SELECT FROM pg_roles r WHERE r.oid = stored.owner_id)
+                                THEN format('Choose another name. For a new version of this model, use retrain, or log in as %I.',
+                                            stored.owner)
+                            ELSE format('This role was dropped. Choose another name, or give the model to a role first: UPDATE fastclust_internal.stored_models SET owner = %L WHERE model = %L.',
+                                        pg_get_userbyid(caller), model_name) END;
         END IF;
         -- The owner may have changed during the wait.
         IF is_member(caller, stored.owner_id) THEN

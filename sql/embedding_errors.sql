@@ -70,6 +70,10 @@ CREATE VIEW without_nulls AS SELECT emb FROM of_domains WHERE array_position(emb
 CREATE VIEW finite AS SELECT wide FROM of_domains WHERE NOT '{Infinity,-Infinity}' && wide;
 SELECT train('broken', 'without_nulls', 'emb', 2, options => '{"quiet": true}') AS version;
 SELECT train('broken', 'finite', 'wide', 2, options => '{"quiet": true}') AS version;
+-- drift and cluster_rules do not have the option either.
+SELECT count(*) FROM drift('broken', 'broken');
+SELECT count(*) FROM cluster_rules('broken', relation => 'broken');
+SELECT count(*) > 0 AS drifts FROM drift('broken', 'finite');
 
 -- The name of a model in the place of its operator, encoder or spec: the hint has the function
 -- that returns it.

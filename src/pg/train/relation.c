@@ -472,7 +472,7 @@ find_vector(train_source *source)
 	source->sparse = !source->cast &&
 		strcmp(NameStr(form->typname), "sparsevec") == 0;
 	source->array = form->typcategory == TYPCATEGORY_ARRAY;
-	source->built_in = type < FirstNormalObjectId;
+	source->takes_where = type < FirstNormalObjectId;
 	ReleaseSysCache(base);
 }
 

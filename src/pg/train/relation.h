@@ -28,8 +28,9 @@ typedef struct train_source
 								 * vectors */
 	bool		cast;			/* true if the column needs a cast to real[] */
 	bool		array;			/* true if the vector's type is an array */
-	bool		built_in;		/* true if the vector's type is built in, so
-								 * that option where can read the column */
+	bool		takes_where;	/* true if the call has option where, and the
+								 * option can read the vector's type, because
+								 * it is built in */
 	bool		sparse;			/* true if the vector's type is sparsevec */
 	char	   *group_by;		/* grouping column; NULL without groups */
 	char	   *unit;			/* column of option unit: rows with equal

@@ -486,11 +486,11 @@ hint_bad_element(void *training_of_scan)
 	{
 		char	   *condition = condition_without(defect + strlen(" is "), source->features[0]);
 
-		if (source->built_in)
+		if (source->takes_where)
 			errhint("Leave out such rows of column \"%s\": options => %s.", source->features[0],
 					where_option(t->options->where, condition));
 		else
-			errhint("Leave out such rows of column \"%s\": train on a view with WHERE %s.",
+			errhint("Leave out such rows of column \"%s\": pass a view with WHERE %s.",
 					source->features[0], condition);
 	}
 	MemoryContextSwitchTo(old);

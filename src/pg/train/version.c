@@ -152,6 +152,7 @@ open_version_source(train_source *source, const stored_version *version,
 	add_options(source, version->options);
 	if (version->encoder != NULL)
 		use_encoder(source, version->encoder);
+	source->takes_where = false;
 	source->observed = version->encoder != NULL && version->method == METHOD_KMEANS;
 }
 

@@ -108,7 +108,8 @@ test_transform(size_t p, size_t step)
 
 /*
  * Few sparse rows, among them equal and empty ones, have the same distances in
- * the space that they span. Dense rows and many rows are refused.
+ * the space that they span. Interrupts are checked for each row and for each
+ * column. Dense rows and many rows are refused.
  */
 static void
 test_span(void)
@@ -122,8 +123,12 @@ test_span(void)
 		for (size_t e = 0; e < 20; e++)
 			x[i * D + (size_t) (fc_rng_uniform(&rng) * D)] = (float) fc_rng_uniform(&rng) - 0.3f;
 	memcpy(x + (ROWS - 1) * D, x + 3 * D, D * sizeof(float));
+	unit_checked = 0;
+	fc_interrupt_check = unit_check;
 	y = fc_span_coordinates(x, ROWS, D, &arena);
+	fc_interrupt_check = NULL;
 	CHECK(y != NULL, "sparse rows are refused");
+	CHECK(unit_checked >= ROWS + D, "%ld interrupt checks", unit_checked);
 	for (size_t i = 0; y != NULL && i < ROWS; i++)
 		for (size_t j = 0; j < i; j++)
 		{

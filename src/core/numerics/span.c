@@ -38,8 +38,11 @@ count_columns(const float *x, size_t n, size_t d, size_t *first)
 
 	memset(first, 0, (d + 1) * sizeof(size_t));
 	for (size_t i = 0; i < n; i++)
+	{
+		fc_check();
 		for (size_t c = 0; c < d; c++)
 			first[c + 1] += x[i * d + c] != 0.0f;
+	}
 	for (size_t c = 0; c < d; c++)
 	{
 		products += (double) first[c + 1] * (double) first[c + 1];
@@ -61,16 +64,22 @@ add_products(const float *x, size_t n, size_t d, size_t *first, fc_arena *arena,
 
 	/* list the nonzero values by column, within a column by row */
 	for (size_t i = 0; i < n; i++)
+	{
+		fc_check();
 		for (size_t c = 0; c < d; c++)
 			if (x[i * d + c] != 0.0f)
 			{
 				row[first[c]] = (uint32_t) i;
 				value[first[c]++] = (double) x[i * d + c];
 			}
+	}
 	for (size_t c = 0; c < d; c++)
+	{
+		fc_check();
 		for (size_t p = c > 0 ? first[c - 1] : 0; p < first[c]; p++)
 			for (size_t q = c > 0 ? first[c - 1] : 0; q <= p; q++)
 				gram[row[p] * n + row[q]] += value[p] * value[q];
+	}
 }
 
 /*

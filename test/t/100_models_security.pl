@@ -226,7 +226,11 @@ is($server->query(q{SELECT count(*) FROM stored_versions v WHERE NOT EXISTS (SEL
 as('bob', q{SELECT train('salaries', 'points', 'x', 2, options => '{"quiet": true}')});
 refused('postgres', q{SELECT train('salaries', 'points', 'x', 2)}, qr/42501:.*model "salaries" belongs to bob, who would own what is trained/s, 'a superuser trains no version for the role that took the name');
 refused('postgres', q{SELECT import_model('salaries', 'points', 'x', ARRAY[ARRAY[1, 2, 3]]::real[])}, '42501', 'and imports none');
-gives('postgres', q{SELECT retrain('salaries', '{"quiet": true, "relation": "points"}')}, '2', 'a superuser retrains the model of another role, which names it');
+$server->query('GRANT bob TO carol');
+refused('carol', q{SELECT train('salaries', 'points', 'x', 2)}, qr/42501:.*who would own what is trained.*log in as bob/s, 'a role that was made a member of the role that took the name trains no version either');
+gives('carol', q{SET ROLE bob; SELECT train('salaries', 'points', 'x', 2, options => '{"quiet": true}')}, '2', 'a member trains a version as the owner');
+$server->query('REVOKE bob FROM carol');
+gives('postgres', q{SELECT retrain('salaries', '{"quiet": true, "relation": "points"}')}, '3', 'a superuser retrains the model of another role, which names it');
 $server->query('CREATE ROLE carl LOGIN; REVOKE EXECUTE ON FUNCTION fastclust.train(text, regclass, text, int, text, jsonb), fastclust.train(text, regclass, name[], int, text, jsonb) FROM PUBLIC');
 $server->query("DO \$\$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'fastclust'::regnamespace AND proname = 'import_model' LOOP EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', f); END LOOP; END \$\$");
 refused('carl', q{SELECT locked_model('taken', true, true)}, qr/42501:.*role carl may not make models/s, 'a role that may not train takes no name');

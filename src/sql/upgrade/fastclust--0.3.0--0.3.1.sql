@@ -1803,7 +1803,7 @@ BEGIN
                 MESSAGE = format('model "%s" was dropped or renamed concurrently', model_name);
         END IF;
         IF make AND stored.owner_id <> caller
-           AND is_superuser(caller) AND NOT is_superuser(stored.owner_id) THEN
+           AND NOT (is_superuser(caller) AND is_superuser(stored.owner_id)) THEN
             RAISE insufficient_privilege USING
                 MESSAGE = format('model "%s" belongs to %s, who would own what is trained',
                                  model_name, stored.owner),

@@ -43,6 +43,7 @@ grown_capacity(Size capacity, Size n, const row_need *need)
 	Size		wanted = Max(n, Max(FIRST_CAPACITY, capacity + capacity / 2));
 	Size		budget = (Size) fastclust_memory_budget * 1024;
 
+	reject_refused_limit();
 	while (wanted > n && need->bytes(need->collection, wanted) >= budget)
 		wanted = n + (wanted - n) / 2;
 	if (need->bytes(need->collection, wanted) >= budget)

@@ -8,9 +8,11 @@
 #include <sys/mman.h>
 
 #include "access/parallel.h"
+#include "access/xact.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
+#include "utils/guc_tables.h"
 #include "utils/memutils.h"
 
 #include "pg/base/errors.h"
@@ -19,6 +21,8 @@
 
 /* Minimum of the budget in kB, enough for small calls. A guess. */
 #define MIN_BUDGET_KB	1024
+
+#define BUDGET_LIMIT	"fastclust.memory_budget_limit"
 
 /*
  * Number of interrupt checks between two looks at the clock, which costs more
@@ -52,9 +56,30 @@ static int	budget_limit = MAX_KILOBYTES;	/* value of GUC
 											 * fastclust.memory_budget_limit
 											 * in kB */
 
+static char *refused_limit = NULL;	/* value of BUDGET_LIMIT from before the
+									 * module was loaded that the server
+									 * refused; NULL if it refused none */
+static bool client_set_limit = false;	/* true if the client of the
+										 * connection set refused_limit */
+
+void
+reject_refused_limit(void)
+{
+	if (refused_limit == NULL || budget_limit > MIN_BUDGET_KB)
+		return;
+	ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			errmsg("the server refused the value \"%s\" of fastclust.memory_budget_limit",
+				   refused_limit),
+			errdetail("Without a valid limit, functions of fastclust allocate no memory."),
+			client_set_limit
+			? errhint("Remove fastclust.memory_budget_limit from PGOPTIONS and the options of the connection, and connect again. Only a superuser may set it, to a size such as '2GB'.")
+			: errhint("Correct the value in ALTER DATABASE, ALTER ROLE or the configuration file to a size such as '2GB', and connect again."));
+}
+
 void
 check_budget(Size bytes, const char *what)
 {
+	reject_refused_limit();
 	if (bytes / 1024 < (Size) fastclust_memory_budget)
 		return;
 	ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -219,6 +244,78 @@ assign_budget_limit(int limit, void *extra)
 	fastclust_memory_budget = Min(requested_budget, limit);
 }
 
+/* Returns the setting BUDGET_LIMIT, or NULL if nobody has set or defined it. */
+static struct config_generic *
+find_budget_limit(void)
+{
+#if PG_VERSION_NUM >= 160000
+	int			count;
+	struct config_generic **all = get_guc_variables(&count);
+#else
+	struct config_generic **all = get_guc_variables();
+	int			count = GetNumConfigOptions();
+#endif
+
+	for (int i = 0; i < count; i++)
+		if (pg_strcasecmp(all[i]->name, BUDGET_LIMIT) == 0)
+			return all[i];
+	return NULL;
+}
+
+/*
+ * Returns the limit in kB that `value`, set in a context, stands for, or -1 if
+ * it is no valid limit or was set without the right to do so.
+ */
+static int
+valid_limit(const char *value, GucContext context)
+{
+	int			limit;
+
+	if (context == PGC_BACKEND || context == PGC_USERSET ||
+		!parse_int(value, &limit, GUC_UNIT_KB, NULL) || limit < MIN_BUDGET_KB)
+		return -1;
+	return limit;
+}
+
+/*
+ * Defines fastclust.memory_budget_limit. If the module is not preloaded, the
+ * setting may have a value already, which nobody has checked. The server
+ * replaces a value that it refuses by the default, which is no limit. Any role
+ * could remove the limit of ALTER DATABASE in this way, by an option of its
+ * connection; the limit is then the minimum, and reject_refused_limit raises
+ * an error.
+ *
+ * In a parallel operation the server refuses every value, and the main process
+ * passes no default to its workers. The default is then the value from before.
+ */
+static void
+define_budget_limit(void)
+{
+	struct config_generic *before = find_budget_limit();
+	GucSource	source = before == NULL ? PGC_S_DEFAULT : before->reset_source;
+	char	   *value = NULL;
+
+	if (source > PGC_S_DEFAULT)
+	{
+		value = MemoryContextStrdup(TopMemoryContext,
+									GetConfigOptionResetString(BUDGET_LIMIT));
+		if (IsInParallelMode() || InitializingParallelWorker)
+			budget_limit = Max(MIN_BUDGET_KB, valid_limit(value, before->reset_scontext));
+	}
+	DefineCustomIntVariable(BUDGET_LIMIT,
+							"Maximum value of fastclust.memory_budget.",
+							"Larger values that were set before are reduced to it.", &budget_limit,
+							budget_limit, MIN_BUDGET_KB, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
+							NULL, assign_budget_limit, NULL);
+	if (source == PGC_S_DEFAULT ||
+		find_budget_limit()->reset_source != PGC_S_DEFAULT)
+		return;
+	refused_limit = value;
+	client_set_limit = source == PGC_S_CLIENT;
+	if (!IsInParallelMode())
+		SetConfigOption(BUDGET_LIMIT, psprintf("%d", MIN_BUDGET_KB), PGC_SUSET, source);
+}
+
 /* ---- loading ---- */
 
 /*
@@ -254,11 +351,7 @@ void
 _PG_init(void)
 {
 	HOLD_INTERRUPTS();
-	DefineCustomIntVariable("fastclust.memory_budget_limit",
-							"Maximum value of fastclust.memory_budget.",
-							"Larger values that were set before are reduced to it.", &budget_limit,
-							MAX_KILOBYTES, MIN_BUDGET_KB, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
-							NULL, assign_budget_limit, NULL);
+	define_budget_limit();
 	DefineCustomIntVariable("fastclust.memory_budget",
 							"Maximum memory of one call of a fastclust function.",
 							"Samples are made small enough to fit; other work that needs more memory fails, and the error says how much it needs.",

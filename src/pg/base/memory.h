@@ -14,6 +14,12 @@ extern int	fastclust_memory_budget;	/* budget in force, in kB: the smaller
 										 * and fastclust.memory_budget_limit */
 extern int	fastclust_largest_state;	/* GUC fastclust.largest_state in kB */
 
+/*
+ * Raises an error if the server refused the value of
+ * fastclust.memory_budget_limit that was set before the module was loaded.
+ * check_budget does so, too.
+ */
+extern void reject_refused_limit(void);
 extern void check_budget(Size bytes, const char *what);
 
 /* Memory charged to the budget by one call that allocates step by step. */

@@ -76,3 +76,24 @@ DROP ROLE regress_owner, regress_reader, regress_admin;
 -- Queries of event triggers and of restores read few rows, and are not compiled.
 SELECT proname AS not_compiled FROM pg_proc
  WHERE proname IN ('record_ddl', 'follow_leaves', 'restored_sketches') AND 'jit=off' = ANY (proconfig) ORDER BY 1;
+-- revoke_model accepts the roles of the server, and readers whose role was dropped; others are an error.
+CREATE TABLE amounts AS SELECT i % 3 * 9 + sin(i) AS amount FROM generate_series(1, 300) i;
+SELECT train('amounts', 'amounts', '{amount}', 3, options => '{"quiet": true}');
+CREATE ROLE regress_app; CREATE ROLE regress_other;
+SELECT grant_model('amounts', 'regress_app'), grant_model('amounts', 'public'), grant_model('amounts', 'regress_other');
+SELECT revoke_model('amounts', 'PUBLIC');
+SELECT revoke_model('amounts', 'regress_ap');
+SELECT revoke_model('amounts', NULL);
+SELECT grant_model('amounts', NULL);
+SELECT grant_model('amounts', 'Public');
+SELECT readers FROM models WHERE model = 'amounts';
+DROP ROLE regress_app;
+SELECT revoke_model('amounts', 'regress_app');
+SELECT readers FROM models WHERE model = 'amounts';
+SELECT revoke_model('amounts', 'regress_app');
+SELECT revoke_model('amounts', 'public'), revoke_model('amounts', 'regress_other');
+-- A role that is no reader may be revoked.
+SELECT revoke_model('amounts', 'public'), revoke_model('amounts', 'regress_other');
+SELECT readers FROM models WHERE model = 'amounts';
+SELECT drop_model('amounts');
+DROP TABLE amounts; DROP ROLE regress_other;

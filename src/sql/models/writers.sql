@@ -423,9 +423,11 @@ CREATE FUNCTION fastclust_owner.grant_model(model text, role name, caller oid) R
 DECLARE
     stored stored_models := locked_model(model, true, false, caller);
 BEGIN
-    IF role IS NULL
-       OR (role <> 'public' AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role)) THEN
-        RAISE undefined_object USING MESSAGE = format('role "%s" does not exist', role);
+    IF role IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'role must not be NULL';
+    ELSIF role <> 'public' AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role) THEN
+        RAISE undefined_object USING MESSAGE = format('role "%s" does not exist', role),
+            HINT = 'The view pg_roles lists all roles. Everyone is "public", in lower case.';
     END IF;
     UPDATE stored_models m SET readers = present_readers(m, role) || role WHERE m.id = stored.id;
 END
@@ -440,6 +442,13 @@ CREATE FUNCTION fastclust_owner.revoke_model(model text, role name, caller oid) 
 DECLARE
     stored stored_models := locked_model(model, true, false, caller);
 BEGIN
+    IF role IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'role must not be NULL';
+    ELSIF role <> 'public' AND role <> ALL (stored.readers::name[])
+          AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role) THEN
+        RAISE undefined_object USING MESSAGE = format('role "%s" does not exist', role),
+            HINT = 'Column readers of the view models lists the readers. Everyone is "public", in lower case.';
+    END IF;
     UPDATE stored_models m SET readers = present_readers(m, role) WHERE m.id = stored.id;
 END
 $$;

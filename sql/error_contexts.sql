@@ -74,6 +74,27 @@ DECLARE one CURSOR FOR SELECT drift('kinds', 'points', by => 'id');
 FETCH 1 FROM one;
 FETCH 1 FROM one;
 ROLLBACK;
+-- A missing column leaves the message of drift and cluster_rules in sight: the context is short.
+CREATE TABLE pairs AS SELECT i % 4 AS a, i % 3 AS b, timestamptz '2026-01-01' + i * interval '1 hour' AS ordered FROM generate_series(1, 100) i;
+SELECT train('pairs', 'pairs', '{a,b}', 3), train('by b', 'pairs', '{a}', 2, options => '{"group_by": "b"}');
+CREATE FUNCTION has_short_context(call text, OUT message text, OUT is_short boolean) LANGUAGE plpgsql AS $$
+DECLARE
+    context text;
+BEGIN
+    EXECUTE call;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, context = PG_EXCEPTION_CONTEXT;
+    is_short := array_length(string_to_array(context, E'\n'), 1) <= 12;
+END $$;
+SELECT c.* FROM has_short_context($$SELECT * FROM drift('pairs', since => '{"column": "orderd", "interval": "30 days"}')$$) c;
+SELECT c.* FROM has_short_context($$SELECT * FROM drift('pairs', by => 'partition')$$) c;
+ALTER TABLE pairs DROP COLUMN b;
+SELECT c.* FROM has_short_context($$SELECT * FROM drift('pairs')$$) c;
+SELECT c.* FROM has_short_context($$SELECT * FROM drift('by b', by => 'group')$$) c;
+SELECT c.* FROM has_short_context($$SELECT * FROM drift('pairs', 'pairs')$$) c;
+SELECT c.* FROM has_short_context($$SELECT * FROM cluster_rules('pairs')$$) c;
+DROP FUNCTION has_short_context; DROP TABLE pairs;
+SELECT drop_model('pairs'), drop_model('by b');
 DROP VIEW broken; DROP FUNCTION nightly, caught;
 SELECT drop_model('kinds'), drop_model('halves');
 DROP TABLE points;

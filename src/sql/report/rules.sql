@@ -169,6 +169,28 @@ BEGIN
 END
 $$;
 
+-- Returns the result of cluster_rules. If the query stood there, each error in it would have the
+-- whole query as its context.
+CREATE FUNCTION fastclust_internal.named_rules(stored stored_models, version stored_versions,
+        conditions integer, relation regclass, OUT cluster integer, OUT name text, OUT rule text,
+        OUT "precision" double precision, OUT coverage double precision, OUT rows bigint,
+        OUT fidelity double precision, OUT condition text)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE ROWS 10 SET search_path FROM CURRENT AS $$
+    SELECT n.cluster, n.name,
+           COALESCE(r.rule,
+                    format('no rule with %s distinguishes this cluster',
+                           CASE WHEN conditions = 1 THEN 'one column'
+                                ELSE format('%s columns or fewer', conditions) END)),
+           r.precision, COALESCE(r.coverage, 0),
+           COALESCE(round(r.share * CASE WHEN version.cluster_rows IS NULL THEN version.n
+                                         ELSE clustered_rows(version) END)::bigint,
+                    0), max(r.fidelity) OVER (), r.condition
+      FROM version_names(version) n
+      LEFT JOIN version_rules(stored, version, conditions, relation) r USING (cluster)
+     ORDER BY n.cluster, r.coverage DESC, r.share DESC
+$$;
+
 CREATE FUNCTION fastclust.cluster_rules(model text, conditions integer DEFAULT 4,
         relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL,
         OUT cluster integer, OUT name text, OUT rule text, OUT "precision" double precision,
@@ -187,18 +209,7 @@ BEGIN
             DETAIL = 'Valid values are from 1 to 10.';
     END IF;
     RETURN QUERY
-        SELECT n.cluster, n.name,
-               COALESCE(r.rule,
-                        format('no rule with %s distinguishes this cluster',
-                               CASE WHEN $2 = 1 THEN 'one column'
-                                    ELSE format('%s columns or fewer', $2) END)),
-               r.precision, COALESCE(r.coverage, 0),
-               COALESCE(round(r.share * CASE WHEN version.cluster_rows IS NULL THEN version.n
-                                             ELSE clustered_rows(version) END)::bigint,
-                        0), max(r.fidelity) OVER (), r.condition
-          FROM version_names(version) n
-          LEFT JOIN version_rules(stored, version, $2, $3) r USING (cluster)
-         ORDER BY n.cluster, r.coverage DESC, r.share DESC;
+        SELECT r.* FROM named_rules(stored, version, $2, $3) r;
 END
 $$;
 COMMENT ON FUNCTION fastclust.cluster_rules IS

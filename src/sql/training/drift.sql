@@ -330,6 +330,38 @@ CREATE FUNCTION fastclust_internal.compared_groups(stored stored_models,
                 ON v.group_value = r.value
 $$;
 
+-- Returns the drift of rows of a table or of a live sketch, as read_drift. If the query stood in
+-- read_drift, each error in it would have the whole query as its context.
+CREATE FUNCTION fastclust_internal.drift_of_rows(stored stored_models,
+        group_version stored_versions, relation regclass, by name, by_group boolean, since jsonb,
+        OUT value text, OUT mmd2 double precision, OUT null_sd double precision,
+        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint,
+        OUT effect double precision, OUT verdict text, OUT columns jsonb, OUT units bigint[])
+    RETURNS SETOF record
+    LANGUAGE sql STABLE ROWS 1 SET search_path FROM CURRENT AS $$
+    -- New values take a scan for each value of `by`, so only the ten largest effects have them.
+    SELECT r.value, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect,
+           CASE WHEN by_group AND (r.compared).group_value IS NULL THEN 'new group'
+                WHEN by_group AND d.n = 0 THEN 'gone'
+                ELSE d.verdict END,
+           CASE WHEN r.scanned IS NOT NULL AND d.columns <> '[]'
+                     AND row_number() OVER (ORDER BY d.effect DESC NULLS LAST) <= 10
+                    THEN with_new_values(r.compared, r.scanned, d.columns,
+                                         CASE WHEN by_group THEN stored.group_by ELSE by END,
+                                         r.value)
+                ELSE d.columns END,
+           d.units
+      FROM (SELECT c.*, row_number() OVER () AS place
+              FROM compared_groups(stored, group_version, relation, since) c
+             WHERE by_group
+             UNION ALL
+            SELECT c.*, row_number() OVER ()
+              FROM compared_rows(stored, group_version, relation, by, since) c
+             WHERE NOT by_group) r,
+           LATERAL version_drift(r.compared, r.s, r.counts, counted => r.n) d
+     ORDER BY r.place
+$$;
+
 CREATE FUNCTION fastclust_internal.read_drift(model text, relation regclass, sketch sketch,
         by name, version integer, since jsonb, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision,
@@ -369,28 +401,8 @@ BEGIN
         PERFORM report_uncounted_nulls(group_version, 'The new rows are in a sketch');
         RETURN QUERY SELECT NULL::text, d.* FROM version_drift(group_version, $3, NULL) d;
     ELSE
-        -- New values take a scan for each value of `by`, so only the ten largest effects have them.
         RETURN QUERY
-            SELECT r.value, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect,
-                   CASE WHEN by_group AND (r.compared).group_value IS NULL THEN 'new group'
-                        WHEN by_group AND d.n = 0 THEN 'gone'
-                        ELSE d.verdict END,
-                   CASE WHEN r.scanned IS NOT NULL AND d.columns <> '[]'
-                             AND row_number() OVER (ORDER BY d.effect DESC NULLS LAST) <= 10
-                            THEN with_new_values(r.compared, r.scanned, d.columns,
-                                                 CASE WHEN by_group THEN stored.group_by ELSE $4 END,
-                                                 r.value)
-                        ELSE d.columns END,
-                   d.units
-              FROM (SELECT c.*, row_number() OVER () AS place
-                      FROM compared_groups(stored, group_version, $2, recent) c
-                     WHERE by_group
-                     UNION ALL
-                    SELECT c.*, row_number() OVER ()
-                      FROM compared_rows(stored, group_version, $2, $4, recent) c
-                     WHERE NOT by_group) r,
-                   LATERAL version_drift(r.compared, r.s, r.counts, counted => r.n) d
-             ORDER BY r.place;
+            SELECT d.* FROM drift_of_rows(stored, group_version, $2, $4, by_group, recent) d;
     END IF;
 END
 $$;

@@ -1870,3 +1870,118 @@ BEGIN
     UPDATE stored_models m SET readers = present_readers(m, role) WHERE m.id = stored.id;
 END
 $$;
+
+-- Errors of drift and cluster_rules do not have a long query as their context.
+CREATE FUNCTION fastclust_internal.drift_of_rows(stored stored_models,
+        group_version stored_versions, relation regclass, by name, by_group boolean, since jsonb,
+        OUT value text, OUT mmd2 double precision, OUT null_sd double precision,
+        OUT p_value double precision, OUT fit_residual double precision, OUT n bigint,
+        OUT effect double precision, OUT verdict text, OUT columns jsonb, OUT units bigint[])
+    RETURNS SETOF record
+    LANGUAGE sql STABLE ROWS 1 SET search_path FROM CURRENT AS $$
+    -- New values take a scan for each value of `by`, so only the ten largest effects have them.
+    SELECT r.value, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect,
+           CASE WHEN by_group AND (r.compared).group_value IS NULL THEN 'new group'
+                WHEN by_group AND d.n = 0 THEN 'gone'
+                ELSE d.verdict END,
+           CASE WHEN r.scanned IS NOT NULL AND d.columns <> '[]'
+                     AND row_number() OVER (ORDER BY d.effect DESC NULLS LAST) <= 10
+                    THEN with_new_values(r.compared, r.scanned, d.columns,
+                                         CASE WHEN by_group THEN stored.group_by ELSE by END,
+                                         r.value)
+                ELSE d.columns END,
+           d.units
+      FROM (SELECT c.*, row_number() OVER () AS place
+              FROM compared_groups(stored, group_version, relation, since) c
+             WHERE by_group
+             UNION ALL
+            SELECT c.*, row_number() OVER ()
+              FROM compared_rows(stored, group_version, relation, by, since) c
+             WHERE NOT by_group) r,
+           LATERAL version_drift(r.compared, r.s, r.counts, counted => r.n) d
+     ORDER BY r.place
+$$;
+CREATE OR REPLACE FUNCTION fastclust_internal.read_drift(model text, relation regclass, sketch sketch,
+        by name, version integer, since jsonb, OUT value text, OUT mmd2 double precision,
+        OUT null_sd double precision, OUT p_value double precision,
+        OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
+        OUT verdict text, OUT columns jsonb, OUT units bigint[])
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 1 SET search_path FROM CURRENT AS $$
+DECLARE
+    stored stored_models := CASE WHEN $5 = -1 THEN readable_model($1)
+                               ELSE at_version(readable_model($1), $5) END;
+    by_group boolean := stored.group_by IS NOT NULL AND $4 IN (stored.group_by, 'group');
+    group_version stored_versions := largest_group(stored, by_group);
+    recent jsonb := COALESCE($6, group_version.options -> 'since');
+BEGIN
+    IF $3 IS NOT NULL AND ($2 IS NOT NULL OR $4 IS NOT NULL OR $6 IS NOT NULL) THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('sketch and %s exclude each other',
+                             CASE WHEN $2 IS NOT NULL THEN 'relation'
+                                  WHEN $4 IS NOT NULL THEN 'by'
+                                  ELSE 'since' END);
+    ELSIF by_group AND recent ? 'baseline' THEN
+        RAISE feature_not_supported USING
+            MESSAGE = 'each group is compared with its training rows, not with a baseline',
+            HINT = 'Remove the key baseline from since.';
+    ELSIF $3 IS NOT NULL AND group_version.options ? 'unit' THEN
+        RAISE feature_not_supported USING
+            MESSAGE = format(
+                          'a sketch does not tell the units of its rows, which option "unit" of model "%s" needs',
+                          $1),
+            HINT = 'Use drift(model, relation), which reads the units.';
+    ELSIF $3 IS NOT NULL AND NOT has_all_dimensions(spec(group_version.training_sketch)) THEN
+        RAISE feature_not_supported USING
+            MESSAGE = format('a sketch alone does not show drift of model "%s"', $1),
+            DETAIL = 'The sketch is projected on axes of the training sample, which fit other rows less well.',
+            HINT = 'Use drift(model, relation), which counts the rows.';
+    ELSIF $3 IS NOT NULL THEN
+        PERFORM report_uncounted_nulls(group_version, 'The new rows are in a sketch');
+        RETURN QUERY SELECT NULL::text, d.* FROM version_drift(group_version, $3, NULL) d;
+    ELSE
+        RETURN QUERY
+            SELECT d.* FROM drift_of_rows(stored, group_version, $2, $4, by_group, recent) d;
+    END IF;
+END
+$$;
+CREATE FUNCTION fastclust_internal.named_rules(stored stored_models, version stored_versions,
+        conditions integer, relation regclass, OUT cluster integer, OUT name text, OUT rule text,
+        OUT "precision" double precision, OUT coverage double precision, OUT rows bigint,
+        OUT fidelity double precision, OUT condition text)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE ROWS 10 SET search_path FROM CURRENT AS $$
+    SELECT n.cluster, n.name,
+           COALESCE(r.rule,
+                    format('no rule with %s distinguishes this cluster',
+                           CASE WHEN conditions = 1 THEN 'one column'
+                                ELSE format('%s columns or fewer', conditions) END)),
+           r.precision, COALESCE(r.coverage, 0),
+           COALESCE(round(r.share * CASE WHEN version.cluster_rows IS NULL THEN version.n
+                                         ELSE clustered_rows(version) END)::bigint,
+                    0), max(r.fidelity) OVER (), r.condition
+      FROM version_names(version) n
+      LEFT JOIN version_rules(stored, version, conditions, relation) r USING (cluster)
+     ORDER BY n.cluster, r.coverage DESC, r.share DESC
+$$;
+CREATE OR REPLACE FUNCTION fastclust.cluster_rules(model text, conditions integer DEFAULT 4,
+        relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL,
+        OUT cluster integer, OUT name text, OUT rule text, OUT "precision" double precision,
+        OUT coverage double precision, OUT rows bigint, OUT fidelity double precision,
+        OUT condition text)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $$
+DECLARE
+    stored stored_models := readable_model($1);
+    version stored_versions := explained_version(stored, group_of($1, -1, $4));
+BEGIN
+    IF $2 IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'conditions must not be NULL';
+    ELSIF $2 NOT BETWEEN 1 AND 10 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('conditions is %s, out of range', $2),
+            DETAIL = 'Valid values are from 1 to 10.';
+    END IF;
+    RETURN QUERY
+        SELECT r.* FROM named_rules(stored, version, $2, $3) r;
+END
+$$;

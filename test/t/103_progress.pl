@@ -86,6 +86,17 @@ for (["SELECT choose_k('wide', 'x', 200)", 'model IS NULL', 'choose_k'], ["SELEC
 	$server->finish($search);
 }
 
+# A live model whose sketches are decoded is shown.
+$server->query(<<'SQL');
+CREATE TABLE tenants AS SELECT i % 300 AS tenant, i / 300 % 3 * 10 + random() AS a, i / 300 % 2 * 6 + random() AS b FROM generate_series(1, 18000) i;
+SELECT train('tenants', 'tenants', '{a,b}', 3, options => '{"group_by": "tenant", "live": true, "quiet": true}');
+SQL
+my $retraining = $server->background("SELECT retrain('tenants', '{\"quiet\": true}')");
+ok($server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $retraining->{backend} AND model = 'tenants' AND step = 'decode')"),
+	'a retraining of a live model is shown');
+$server->query("SELECT pg_cancel_backend($retraining->{backend})");
+$server->finish($retraining);
+
 # name_topics shows the rows that it has read.
 $server->query(<<'SQL');
 CREATE TABLE texts AS SELECT x, repeat(md5(i::text) || ' of many words ', 200) AS body FROM (SELECT x, row_number() OVER () AS i FROM points LIMIT 20000) p;

@@ -208,7 +208,7 @@ decoded_group(const training *t, Size k, const char *group,
 			  const fc_sketch *sketch, const void *counts, const void *drift_spec,
 			  const stored_version *old)
 {
-	TimestampTz begun = GetCurrentTimestamp();
+	TimestampTz begun = begin_step(t, "decode");
 	bool		fresh = t->options->fresh;
 	scaling		row_scaling = scaling_of_version(old,
 												 fc_sketch_spec(sketch)->dim);

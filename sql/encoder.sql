@@ -223,5 +223,18 @@ SELECT pg_column_size(e) > 50000 AS over_50000_bytes, count(*) AS ones FROM toas
                'category number ' || i)) WITH ORDINALITY u(x, place)
 WHERE x > 0.5 GROUP BY 1;
 SELECT fastclust_internal.encode_listed(e, true, 5)::real[] FROM (SELECT encoder_agg(r, '{i}') AS e, g FROM (SELECT i, i % 3 AS g FROM generate_series(1, 9) i) r GROUP BY g UNION ALL SELECT encoder_agg(r, '{i}'), 4 FROM (SELECT generate_series(5, 9) AS i) r) made ORDER BY g;
+
+-- The hint about a column of names of tables has a text that is the same in every session: the
+-- text of a regclass has a schema where search_path does not find the table.
+CREATE TABLE split (id int, a float8) PARTITION BY RANGE (id);
+CREATE TABLE split_a PARTITION OF split FOR VALUES FROM (0) TO (500);
+CREATE TABLE split_b PARTITION OF split FOR VALUES FROM (500) TO (1000);
+INSERT INTO split SELECT i, 5 * sin(i) FROM generate_series(0, 999) i;
+CREATE VIEW parts AS SELECT tableoid::regclass, * FROM split;
+SELECT train('parts', 'parts', '{tableoid,a}', 2);
+CREATE VIEW named_parts AS SELECT (pg_identify_object('pg_class'::regclass, tableoid, 0)).identity AS tableoid, a FROM parts;
+SELECT train('parts', 'named_parts', '{tableoid,a}', 2, options => '{"quiet": true, "encoder": {"weight": {"tableoid": 3}}}');
+SELECT DISTINCT predict('parts', p), tableoid FROM named_parts p ORDER BY 2;
+SELECT drop_model('parts');
 SET client_min_messages = warning;
 DROP SCHEMA of_encoders CASCADE;

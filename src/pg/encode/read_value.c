@@ -145,6 +145,27 @@ static const Oid without_categories[] = {
 };
 
 /*
+ * Types of object names, with the catalog of their objects. No hint proposes a
+ * cast to text, because the text has a schema only if search_path does not
+ * find the object, so that training and prediction could read different texts.
+ */
+static const struct
+{
+	Oid			type;
+	const char *catalog;
+}			object_types[] = {
+	{REGCLASSOID, "pg_class"},
+	{REGTYPEOID, "pg_type"},
+	{REGPROCOID, "pg_proc"},
+	{REGPROCEDUREOID, "pg_proc"},
+	{REGOPEROID, "pg_operator"},
+	{REGOPERATOROID, "pg_operator"},
+	{REGCONFIGOID, "pg_ts_config"},
+	{REGDICTIONARYOID, "pg_ts_dict"},
+	{REGCOLLATIONOID, "pg_collation"}
+};
+
+/*
  * Returns true if a function casts one type to the other. For arrays, it may
  * cast each element.
  */
@@ -223,6 +244,10 @@ advice_on_type(Oid type)
 	for (Size i = 0; i < lengthof(without_categories); i++)
 		if (type == without_categories[i])
 			return "Leave out the column.";
+	for (Size i = 0; i < lengthof(object_types); i++)
+		if (type == object_types[i].type)
+			return psprintf("Cluster a view with (pg_identify_object('%s'::regclass, %%1$s, 0)).identity as categories if it has few distinct values, or leave out the column.",
+							object_types[i].catalog);
 	return "Cluster a view with (%1$s)::text as categories if it has few distinct values, or leave out the column.";
 }
 

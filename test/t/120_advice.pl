@@ -152,14 +152,14 @@ follows('times around midnight', q{CREATE OR REPLACE TEMP VIEW clock AS SELECT a
 unlike(messages_of(q{SELECT train('m', 'again', '{one,two,a}', 3);}), qr/near copies/, 'two columns that never change are not called copies');
 like(messages_of(q{SELECT train('m', 'orders', '{b,d,a}', 3);}), qr/near copies/, 'two equal columns are called copies');
 follows('a number for none', q{SELECT train('m', 'orders', '{age,a,b}', 3);}, qr/far from all other values/, sub {
-	my ($expression) = $_[0] =~ /(NULLIF\(.*\))\.$/ or return undef;
-	return "CREATE OR REPLACE TEMP VIEW v AS SELECT $expression AS age, a, b FROM orders; SELECT train('m', 'v', '{age,a,b}', 3, options => '{\"quiet\": true}');" });
+	my ($expression) = $_[0] =~ /(NULLIF\(.*\) AS age)\.$/ or return undef;
+	return "CREATE OR REPLACE TEMP VIEW v AS SELECT $expression, a, b FROM orders; SELECT train('m', 'v', '{age,a,b}', 3, options => '{\"quiet\": true}');" });
 
 for my $column ('written', 'digits')
 {
 	follows("$column are texts of numbers", "SELECT train('m', 'orders', '{$column,a,b}', 3);", qr/too many or too long values/, sub {
 		my ($expression) = $_[0] =~ /cluster a view with (.*?);/ or return undef;
-		return "CREATE OR REPLACE TEMP VIEW numbers AS SELECT $expression AS number, a, b FROM orders; SELECT train('m', 'numbers', '{number,a,b}', 3, options => '{\"quiet\": true}');" });
+		return "CREATE OR REPLACE TEMP VIEW numbers AS SELECT $expression, a, b FROM orders; SELECT train('m', 'numbers', '{$column,a,b}', 3, options => '{\"quiet\": true}');" });
 }
 
 # ---- options of an encoder belong under "encoder" in the options of train ----

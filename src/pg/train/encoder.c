@@ -705,8 +705,8 @@ warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 						   name, floor(100 * other)),
 					!read_text_values(t, &encoder, feature, &values)
 					? errhint("Leave out names and identifiers.")
-					: errhint("If its texts are %s, cluster a view with %s; leave out identifiers.",
-							  values.what, values.expression));
+					: errhint("If its texts are %s, cluster a view with %s AS %s; leave out identifiers.",
+							  values.what, values.expression, quote_identifier(name)));
 		else if (widest == 0)
 			ereport(WARNING,
 					errmsg("column \"%s\" is %sthe same in every row%s: it does not distinguish rows",

@@ -15,7 +15,7 @@ typedef struct text_values
 } text_values;
 
 /*
- * Returns true if the texts of a column, except for at most one, are numbers,
+ * Returns true if the texts of a column, with few exceptions, are numbers,
  * dates or times, as in a table that was read from CSV. Sets `values` then.
  */
 extern bool read_text_values(const training *t, const fc_encoder *encoder,

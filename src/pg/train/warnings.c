@@ -181,8 +181,8 @@ warn_sentinels(const training *t, const char *column, const double share[2])
 			ereport(WARNING,
 					errmsg("column \"%s\" is %s in %.1f %% of the rows, far from all other values",
 						   column, value, 100 * share[end]),
-					errhint("If it means that there is no value, cluster a view with NULLIF(%s, '%s').",
-							quote_identifier(column), value));
+					errhint("If it means that there is no value, cluster a view with NULLIF(%s, '%s') AS %s.",
+							quote_identifier(column), value, quote_identifier(column)));
 		}
 	return share[0] > 0 || share[1] > 0;
 }

@@ -91,6 +91,11 @@ SET client_min_messages = warning;
 SELECT train('w12', 'spelled', '{month,usd,i}', 2, options => '{"quiet": true, "encoder": {"categories": 1}}');
 DROP TABLE imported, exported, amounts, keys, spelled CASCADE;
 
+-- With weights, a share is of the sampled rows, because rows of large weight are sampled more often.
+CREATE TABLE weighted AS SELECT CASE WHEN i % 20 = 0 THEN -999 ELSE (90 * u(i, 3))::int END AS age, normal(i, 1) AS amount, CASE WHEN i % 20 = 0 THEN 5 ELSE 1 END AS w FROM generate_series(1, 2000) i;
+SELECT train('w13', 'weighted', '{age,amount}', 3, options => '{"quiet": true, "row_weight": "w", "sample_rows": 1000}');
+DROP TABLE weighted;
+
 -- A sample that the memory budget cuts is announced, and limits k.
 CREATE TABLE wide AS
 SELECT ARRAY(SELECT normal(i, j) FROM generate_series(1, 30) j)::real[] AS x

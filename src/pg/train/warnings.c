@@ -165,6 +165,16 @@ is_around_midnight(const training *t, const char *column)
 }
 
 /*
+ * Returns the rows of which a warning counts a share. With option row_weight,
+ * a sample has more of the rows of large weight.
+ */
+static const char *
+counted_rows(const training *t)
+{
+	return t->source.weight == NULL ? "rows" : "sampled rows";
+}
+
+/*
  * Warns about a sentinel that stands for a missing value, such as a date
  * 9999-12-31 or a number -999. Returns true if there is one. share: shares of
  * the rows that have the smallest and the largest value, 0 if that value is no
@@ -179,8 +189,10 @@ warn_sentinels(const training *t, const char *column, const double share[2])
 			char	   *value = end_value(t, column, end > 0);
 
 			ereport(WARNING,
-					errmsg("column \"%s\" is %s in %.1f %% of the rows, far from all other values",
-						   column, value, 100 * share[end]),
+					errmsg("column \"%s\" is %s in %.1f %% of the %s, far from all other values",
+						   column, value, 100 * share[end], counted_rows(t)),
+					t->source.weight == NULL ? 0
+					: errdetail("Rows of large weight are sampled more often."),
 					errhint("If it means that there is no value, cluster a view with NULLIF(%s, '%s') AS %s.",
 							quote_identifier(column), value, quote_identifier(column)));
 		}
@@ -287,10 +299,10 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 			 !(t->source.observed && feature->missing))
 		ereport(WARNING,
 				t->source.observed
-				? errmsg("column \"%s\" is NULL in %.0f %% of the rows: it does not count for their clusters",
-						 name, 100 * nulls)
-				: errmsg("column \"%s\" is NULL in %.0f %% of the rows: the imputed values decide its clusters",
-						 name, 100 * nulls),
+				? errmsg("column \"%s\" is NULL in %.0f %% of the %s: it does not count for their clusters",
+						 name, 100 * nulls, counted_rows(t))
+				: errmsg("column \"%s\" is NULL in %.0f %% of the %s: the imputed values decide its clusters",
+						 name, 100 * nulls, counted_rows(t)),
 				errhint("Leave out the column, or make a column that is true where it is NULL."));
 	else if (column != NULL && warn_sentinels(t, column, facts->sentinel))
 		return true;
@@ -313,8 +325,8 @@ warn_column(const training *t, const fc_encoder_feature *feature,
 	else if (facts->far >= MIN_FAR && facts->far <= MAX_FAR &&
 			 facts->far_squares > MIN_FAR_SQUARES && t->options->trim == 0)
 		ereport(WARNING,
-				errmsg("%.1f %% of the rows are far out in column \"%s\": they attract centroids",
-					   100 * facts->far, name),
+				errmsg("%.1f %% of the %s are far out in column \"%s\": they attract centroids",
+					   100 * facts->far, counted_rows(t), name),
 				errhint("Use option '{\"trim\": %.2g}' to keep them out of the centroids, or leave them out with option \"where\".",
 						ceil(110 * facts->far) / 100));
 	else

@@ -149,6 +149,20 @@ SELECT train('listed', 'listed', '{}', 3);
 SELECT train('listed', 'listed', NULL, 3);
 SELECT drop_model('listed');
 
+-- An error about a column of another type has the cast, if there is one.
+CREATE TABLE shifts AS SELECT i % 3 > 0 AS late, time '09:00' + i % 90 * interval '1 minute' AS at, date '2026-01-01' + i % 50 AS day, i % 7 AS n FROM generate_series(1, 2000) i;
+SELECT train('shifts', 'shifts', '{late,at,day,n}', 3, options => '{"quiet": true}');
+SELECT predict('shifts', s) FROM (SELECT 1 AS late, time '09:00' AS at, date '2026-01-05' AS day, 1 AS n) s;
+SELECT predict('shifts', s) FROM (SELECT 1.5 AS late, time '09:00' AS at, date '2026-01-05' AS day, 1 AS n) s;
+SELECT predict('shifts', s) FROM (SELECT true AS late, timestamp '2026-01-05 09:00' AS at, date '2026-01-05' AS day, 1 AS n) s;
+SELECT predict('shifts', s) FROM (SELECT true AS late, '09:00'::text AS at, date '2026-01-05' AS day, 1 AS n) s;
+SELECT predict('shifts', s) FROM (SELECT true AS late, time '09:00' AS at, timestamp '2026-01-05 09:00' AS day, 1 AS n) s;
+SELECT predict('shifts', s) FROM (SELECT true AS late, time '09:00' AS at, date '2026-01-05' AS day, true AS n) s;
+SELECT count(DISTINCT predict('shifts', s)) AS clusters
+  FROM (SELECT (i % 2)::boolean AS late, (timestamp '2026-01-05 09:00')::time AS at, (timestamp '2026-01-05 09:00')::date AS day, true::integer AS n FROM generate_series(1, 1) i
+        UNION ALL SELECT true, time '09:00', date '2026-01-05', 1) s;
+SELECT drop_model('shifts');
+
 CREATE VIEW labelled AS SELECT predict('columns', a, b, c, d, e, f) AS cluster FROM numbers;
 SELECT count(DISTINCT cluster) AS clusters FROM labelled;
 SET client_min_messages = warning;

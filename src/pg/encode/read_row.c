@@ -6,6 +6,7 @@
 
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
+#include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
@@ -117,6 +118,40 @@ sql_type_of(const fc_encoder_feature *feature)
 	}
 }
 
+/*
+ * Returns the name of a type that a feature accepts and to which a function
+ * casts values of another type, or NULL. Of intervals, it is not known whether
+ * they were times of day: the cast from a timestamp gives a time, and the text
+ * of a time of day is an interval, too.
+ */
+static const char *
+sql_cast_of(const fc_encoder_feature *feature, Oid type)
+{
+	static const struct
+	{
+		fc_feature_kind kind;
+		Oid			type;
+		const char *name;
+	}			casts[] = {
+		{FC_FEATURE_NUMBER, NUMERICOID, "numeric"},
+		{FC_FEATURE_NUMBER, INT4OID, "integer"},
+		{FC_FEATURE_BOOLEAN, BOOLOID, "boolean"},
+		{FC_FEATURE_DATE, DATEOID, "date"},
+		{FC_FEATURE_TIMESTAMP, TIMESTAMPOID, "timestamp"},
+		{FC_FEATURE_INTERVAL, TIMEOID, "time"}
+	};
+	Oid			function;
+
+	if (feature->path.length > 0)
+		return NULL;
+	for (Size i = 0; i < lengthof(casts); i++)
+		if ((fc_feature_kind) feature->kind == casts[i].kind &&
+			find_coercion_pathway(casts[i].type, type, COERCION_EXPLICIT, &function) ==
+			COERCION_PATH_FUNC)
+			return casts[i].name;
+	return NULL;
+}
+
 /* Raises an error unless a column is of the kind that the encoder learned. */
 static void
 check_kind(const prepared_encoder *encoder, Size column,
@@ -127,6 +162,7 @@ check_kind(const prepared_encoder *encoder, Size column,
 						   .feature[encoder->view.column[column].first_feature]);
 	bool		paths = feature->path.length > 0;
 	const char *name = quote_identifier(encoder->names[column]);
+	const char *cast;
 
 	if (feature->cycle != FC_CYCLE_NONE && feature->type.length == 0 &&
 		reader->source == SOURCE_TIMESTAMPTZ)
@@ -138,13 +174,17 @@ check_kind(const prepared_encoder *encoder, Size column,
 	if (paths ? reader->source == SOURCE_JSONB
 		: reader->kind == (fc_feature_kind) feature->kind)
 		return;
+	cast = reader->kind == FC_FEATURE_CATEGORY || feature->kind == FC_FEATURE_CATEGORY
+		? sql_type_of(feature)
+		: sql_cast_of(feature, reader->type);
 	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 			errmsg("column \"%s\" is of type %s, but the encoder learned it as a %s",
 				   encoder->names[column], format_type_be(reader->type),
-				   paths ? "jsonb" : feature_kind_name(feature->kind)),
-			reader->kind == FC_FEATURE_CATEGORY || feature->kind == FC_FEATURE_CATEGORY
-			? errhint("Convert it in a view or a subquery: (%s)::%s AS %s.", name,
-					  sql_type_of(feature), name) : 0);
+				   paths ? "jsonb"
+				   : feature->kind == FC_FEATURE_INTERVAL ? "time of day or an interval"
+				   : feature_kind_name(feature->kind)),
+			cast == NULL ? 0
+			: errhint("Convert it in a view or a subquery: (%s)::%s AS %s.", name, cast, name));
 }
 
 /* ---- cells into coordinates ---- */

@@ -307,8 +307,8 @@ reason_of(const training *t, const fc_choice *choice)
 		return psprintf("clusters are separate up to the largest number tried, %zu",
 						last->k);
 	if (choice->hidden > 0)
-		return psprintf("%zu of %zu clusters contain smaller ones", choice->hidden,
-						chosen->k);
+		return psprintf("%zu of %zu clusters contain%s smaller ones", choice->hidden,
+						chosen->k, choice->hidden == 1 ? "s" : "");
 	if (choice->rival > 0)
 		return psprintf("%zu clusters are as stable", choice->rival);
 	if (chosen->evidence.cost <= FC_NO_SPREAD * choice->tried[0].evidence.cost)

@@ -650,6 +650,29 @@ fastclust_write_rows(PG_FUNCTION_ARGS)
 
 /* ---- write_labels ---- */
 
+/* Raises an error with a hint unless the target can be a name of a table. */
+static void
+check_name(const char *target)
+{
+	const char *table = strchr(target, '.');
+	const char *quoted;
+	List	   *names;
+
+	if (SplitIdentifierString(pstrdup(target), '.', &names) && names != NIL)
+		return;
+	if (target[0] == '\0')
+		ereport(ERROR, errcode(ERRCODE_INVALID_NAME), errmsg("target is empty"),
+				errhint("Pass the name of a table, such as 'labels'."));
+	quoted = table == NULL ? quote_identifier(target)
+		: quote_qualified_identifier(pnstrdup(target, (Size) (table - target)), table + 1);
+	ereport(ERROR, errcode(ERRCODE_INVALID_NAME),
+			errmsg("target is %s, which is not the name of a table", target),
+			strchr(target, '"') != NULL
+			? errhint("Close each double quote, and separate the schema and the table by a dot.")
+			: errhint("Write names with spaces or other signs in double quotes: %s.",
+					  quote_literal_cstr(quoted)));
+}
+
 /*
  * Takes (model, relation, target, options) and returns the number of rows
  * written. The name of the target is resolved here, by the caller's
@@ -675,6 +698,7 @@ fastclust_write_labels(PG_FUNCTION_ARGS)
 
 	for (int i = 0; i < lengthof(names); i++)
 		require_argument(fcinfo, i, names[i]);
+	check_name(text_to_cstring(PG_GETARG_TEXT_PP(2)));
 	target = makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(2)));
 	relation = RangeVarGetRelid(target, NoLock, true);
 	schema = OidIsValid(relation) ? get_rel_namespace(relation)

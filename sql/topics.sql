@@ -70,6 +70,11 @@ CREATE TABLE dirty AS SELECT i % 3 * 10 + i % 7 / 7.0 AS score,
 SELECT train('dirty', 'dirty', '{score}'::name[], 3, options => '{"quiet": true}');
 SELECT top_words FROM name_topics('dirty', 'note', 4) ORDER BY 1;
 SELECT drop_model('dirty');
+-- A URL and its path are lexemes with one token, which is shown once.
+CREATE TABLE tickets AS SELECT ARRAY[i % 2, 1 - i % 2, 0.1 * sin(i)]::real[] AS x, CASE WHEN i % 2 = 0 THEN 'Invoice wrong, see https://example.com/x?id=1' ELSE 'parcel arrived late and broken' END AS body FROM generate_series(1, 2000) i;
+SELECT train('tickets', 'tickets', 'x', 2, options => '{"quiet": true}');
+SELECT name, top_words FROM name_topics('tickets', 'body') ORDER BY name COLLATE "C";
+SELECT drop_model('tickets');
 -- Noise has no name, and every other row has the name of its cluster.
 SELECT train('found', 'reviews', '{score}'::name[], NULL, 'density', '{"quiet": true}');
 SELECT count(*) FILTER (WHERE predict_name('found', r) IS DISTINCT FROM c.name) AS other_names,

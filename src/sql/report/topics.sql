@@ -119,13 +119,16 @@ BEGIN
         SELECT jsonb_agg(to_jsonb(f) ORDER BY f.cluster)
           FROM (SELECT c.cluster, w.words, n.texts
                   FROM unnest(cluster_numbers($4)) c(cluster)
-                  LEFT JOIN (SELECT t.cluster, array_agg(
-                                        (SELECT string_agg(COALESCE(f.token, l.lexeme), ' ' ORDER BY l.i)
-                                           FROM unnest(t.lexemes) WITH ORDINALITY l(lexeme, i)
-                                           LEFT JOIN forms f ON f.cluster = t.cluster
-                                                            AND f.lexeme = l.lexeme)
-                                        ORDER BY t.place) AS words
-                               FROM typical_words t GROUP BY 1) w USING (cluster)
+                  -- a URL is the most frequent token of several lexemes, its path among them
+                  LEFT JOIN (SELECT t.cluster, array_agg(t.shown ORDER BY t.place) AS words
+                               FROM (SELECT t.cluster, s.shown, min(t.place) AS place
+                                       FROM typical_words t,
+                                            LATERAL (SELECT string_agg(COALESCE(f.token, l.lexeme), ' ' ORDER BY l.i) AS shown
+                                                       FROM unnest(t.lexemes) WITH ORDINALITY l(lexeme, i)
+                                                       LEFT JOIN forms f ON f.cluster = t.cluster
+                                                                        AND f.lexeme = l.lexeme) s
+                                      GROUP BY 1, 2) t
+                              GROUP BY 1) w USING (cluster)
                   LEFT JOIN (SELECT r.cluster, array_agg(r.text ORDER BY r.place) AS texts
                                FROM rows r WHERE r.place <= 3 GROUP BY 1) n USING (cluster)) f
         $query$,

@@ -223,6 +223,18 @@ $server->query(q{CREATE TABLE vectors AS SELECT i AS id, CASE WHEN i % 9 = 3 THE
 trains('a vector with a NULL', 'vectors', "'x'", qr/element 2 is NULL/);
 trains('a vector with a NaN', 'vectors', "'it''s b'", qr/element 2 is NaN/);
 trains('a vector with a NaN beside a condition', 'vectors', "'it''s b'", qr/element 2 is NaN/, q{'{"where": "id > 7"}'});
+$server->query(q{CREATE TABLE lengths AS SELECT i AS id, CASE WHEN i = 150 THEN '{1,2}' ELSE ARRAY[i % 7, i % 5, i % 3]::real[] END AS "it's x" FROM generate_series(1, 300) i});
+trains('a vector of another dimension', 'lengths', "'it''s x'", qr/vector has 2 dimensions, but the first row has 3/);
+trains('a vector of another dimension beside a condition', 'lengths', "'it''s x'", qr/vector has 2 dimensions/, q{'{"where": "id > 7"}'});
+for my $options ('{"sparsity": 2}', '{"factors": 2}')
+{
+	my ($value) = $options =~ /(\d+)/;
+	follows("qkmeans with $options", qq{SELECT train('m', 'things', 'x', 3, 'qkmeans', '$options');}, qr/is not an option of train|must be an object/,
+		sub { my ($json) = $_[0] =~ /(\{"factors": .*\})\.$/ or return undef; return "SELECT train('m', 'things', 'x', 3, 'qkmeans', '" . ($json =~ s/\.\.\./$value/r) . "');" });
+}
+follows('a metric in the place of the method', q{SELECT train('m', 'things', 'x', 3, 'cosine');}, qr/method "cosine" is not known/,
+	sub { my ($argument) = $_[0] =~ /(options => '.*?')\./ or return undef; return "SELECT train('m', 'things', 'x', 3, $argument);" });
+like(hint_of(messages_of(q{SELECT train('m', 'things', '{a,b}', NULL, 'kernel');})), qr/Pass the number of clusters/, 'the hint of a kernel without k says to pass it');
 follows('the name of a model in the place of its operator', q{SELECT assign('m', ARRAY[1, 2])}, qr/invalid input syntax for type fastop/,
 	sub { return $_[0] =~ /pass (model_operator\('m'\))\./ ? "SELECT assign($1, ARRAY[1, 2])" : undef });
 

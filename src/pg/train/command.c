@@ -101,7 +101,7 @@ fastclust_train(PG_FUNCTION_ARGS)
 					   ? "for method \"kernel\""
 					   : "with option \"group_by\""),
 				method == METHOD_KERNEL
-				? 0
+				? errhint("Pass the number of clusters. Method \"density\" finds it itself, also for clusters that are not round.")
 				: errhint("Call choose_k with the option where for some of the groups, and pass the number that it returns."));
 	warn_ineffective_options(method, options, options);
 	version = run_training(fcinfo,

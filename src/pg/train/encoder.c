@@ -704,7 +704,7 @@ warn_useless_columns(const training *t, const fc_weighted_rows *sample,
 					errmsg("column \"%s\" has too many or too long values to distinguish rows: %.0f %% of the rows count as \"other\"",
 						   name, floor(100 * other)),
 					!read_text_values(t, &encoder, feature, &values)
-					? errhint("Leave out names and identifiers.")
+					? errhint("Leave out names and identifiers. Of longer texts, make embeddings or tf-idf vectors.")
 					: errhint("If its texts are %s, cluster a view with %s AS %s; leave out identifiers.",
 							  values.what, values.expression, quote_identifier(name)));
 		else if (widest == 0)

@@ -529,6 +529,45 @@ reject_other_weights(Jsonb *json, int function)
 }
 
 /*
+ * Raises an error if an option of the factors of method qkmeans is given at
+ * the top level, or if a number is given in the place of these options.
+ */
+static void
+reject_misplaced_factors(Jsonb *json, int function)
+{
+	static const char *const names[] = {
+		"sparsity",
+		"budget",
+		"sweeps",
+		"published",
+		"pursuit",
+		"sse_ratio",
+		"centered"
+	};
+	JsonbValue *factors = value_of(json, "factors");
+
+	if (!is_known("factors", function))
+		return;
+	for (int i = 0; i < lengthof(names); i++)
+		if (value_of_key(json, names[i]) != NULL)
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("option \"%s\" is not an option of %s", names[i],
+						   name_of_choice(function, functions, lengthof(functions))),
+					errhint("Put it inside option \"factors\": {\"factors\": {\"%s\": ...}}.",
+							names[i]));
+	if (factors != NULL && factors->type == jbvNumeric)
+	{
+		Datum		value = NumericGetDatum(factors->val.numeric);
+		char	   *number = DatumGetCString(DirectFunctionCall1(numeric_out, value));
+
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"factors\" must be an object, not %s", number),
+				errhint("For the number of factors, use {\"factors\": {\"factors\": %s}}.",
+						number));
+	}
+}
+
+/*
  * Reads the options of the object `within`, or the top-level options if
  * `within` is NULL. Stores the value of each option in `fields`, at the offset
  * of the option.
@@ -616,6 +655,7 @@ read_train_options(Jsonb *json, option_user function)
 	*o = defaults;
 	given->sample = "auto";
 	reject_other_weights(json, (int) function);
+	reject_misplaced_factors(json, (int) function);
 	for (int i = 0; i < lengthof(training_options); i++)
 		reject_misplaced(json, &training_options[i], function);
 	read_within(json, NULL, function, given);
@@ -679,6 +719,10 @@ train_method_of(const char *name)
 				errmsg("method is %s, which looks like options", name),
 				errhint("Name the argument: options => %s.",
 						quote_literal_cstr(name)));
+	if (strcmp(name, "euclidean") == 0 || strcmp(name, "cosine") == 0)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("method \"%s\" is not known", name),
+				errhint("It is a metric: options => '{\"metric\": \"%s\"}'.", name));
 	for (int i = 0; i < lengthof(methods); i++)
 	{
 		if (strcmp(methods[i].name, name) == 0)

@@ -448,14 +448,22 @@ fill_of_source(const train_source *source, scaling scaled)
 
 /*
  * Returns an SQL condition on a column of vectors that is true for vectors
- * without a defect. defect: last word of an error message about an element,
- * "infinite", "NaN" or "NULL".
+ * without a defect, or NULL if an error message is about no defect. The last
+ * word of a message about an element is "infinite", "NaN" or "NULL"; another
+ * message has the number of dimensions of the first row at its end.
  */
 static char *
-condition_without(const char *defect, const char *column)
+condition_without(const char *message, const char *column)
 {
 	const char *name = quote_identifier(column);
+	const char *first = strstr(message, ", but the first row has ");
+	const char *defect = strstr(message, " is ");
 
+	if (first != NULL && strncmp(message, "vector has ", strlen("vector has ")) == 0)
+		return psprintf("cardinality(%s) = %s", name, strrchr(first, ' ') + 1);
+	if (defect == NULL || strncmp(message, "vector element ", strlen("vector element ")) != 0)
+		return NULL;
+	defect += strlen(" is ");
 	if (strcmp(defect, "infinite") == 0)
 		return psprintf("NOT '{Infinity,-Infinity}' && %s", name);
 	return psprintf("array_position(%s, %s) IS NULL", name,
@@ -463,36 +471,29 @@ condition_without(const char *defect, const char *column)
 }
 
 /*
- * Adds a hint to an error about an element of a vector: a condition that
- * leaves out such rows. The error may come from a parallel worker, which does
+ * Adds a hint to an error about a vector: a condition that leaves out such
+ * rows. The error may come from a parallel worker, which does
  * not know the name of the column.
  */
 static void
-hint_bad_element(void *training_of_scan)
+hint_bad_vector(void *training_of_scan)
 {
 	const training *t = training_of_scan;
 	const train_source *source = &t->source;
 	MemoryContext old;
-	const char *message;
-	const char *defect;
+	const char *condition;
 
 	if (!source->array || (geterrcode() != ERRCODE_NULL_VALUE_NOT_ALLOWED &&
 						   geterrcode() != ERRCODE_DATA_EXCEPTION))
 		return;
 	old = MemoryContextSwitchTo(CurTransactionContext);
-	message = CopyErrorData()->message;
-	defect = strstr(message, " is ");
-	if (defect != NULL && strncmp(message, "vector element ", strlen("vector element ")) == 0)
-	{
-		char	   *condition = condition_without(defect + strlen(" is "), source->features[0]);
-
-		if (source->takes_where)
-			errhint("Leave out such rows of column \"%s\": options => %s.", source->features[0],
-					where_option(t->options->where, condition));
-		else
-			errhint("Leave out such rows of column \"%s\": pass a view with WHERE %s.",
-					source->features[0], condition);
-	}
+	condition = condition_without(CopyErrorData()->message, source->features[0]);
+	if (condition != NULL && source->takes_where)
+		errhint("Leave out such rows of column \"%s\": options => %s.", source->features[0],
+				where_option(t->options->where, condition));
+	else if (condition != NULL)
+		errhint("Leave out such rows of column \"%s\": pass a view with WHERE %s.",
+				source->features[0], condition);
 	MemoryContextSwitchTo(old);
 }
 
@@ -502,7 +503,7 @@ run_row_query(const training *t, const char *text, int count, const query_argume
 {
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
-		.callback = hint_bad_element,
+		.callback = hint_bad_vector,
 		.arg = (void *) t
 	};
 

@@ -200,7 +200,7 @@ check_clusters(const training *t, const fc_weighted_rows *sample)
 			errdetail("All other rows are equal to one of these in every column that is clustered."),
 			texts == NULL
 			? errhint("Lower k, or add a column in which more rows differ.")
-			: errhint("Most values of column \"%s\" are rare or long, and count as one category, \"other\". To cluster texts by their meaning, cluster a column of their embeddings.",
+			: errhint("Most values of column \"%s\" are rare or long, and count as one category, \"other\". To cluster texts by their meaning, cluster a column of their embeddings or tf-idf vectors.",
 					  texts));
 }
 

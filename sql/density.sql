@@ -234,6 +234,13 @@ CREATE TABLE strips AS SELECT a, i % 2 * 1.12 + b AS b
 SELECT train('strips', 'strips', '{a,b}', method => 'density',
              options => '{"quiet": true, "micro_clusters": 800}') AS version;
 SELECT note FROM models WHERE model = 'strips';
+-- If both numbers of clusters are the same, as in these twelve heaps that overlap, the note has the
+-- adjusted Rand index of the two clusterings instead.
+CREATE TABLE heaps AS
+SELECT array_agg(sqrt(-2 * ln(1 - u)) * cos(2 * pi() * w) + 3 * sin(i % 12 * j) ORDER BY j) AS x
+  FROM generate_series(1, 3000) i, generate_series(1, 6) j, LATERAL (SELECT (hashint8extended(i, j) & 65535) / 65536.0 AS u, (hashint8extended(i, -j) & 65535) / 65536.0 AS w) r GROUP BY i;
+SELECT train('heaps', 'heaps', 'x', method => 'density', options => '{"quiet": true, "micro_clusters": 350, "min_cluster_rows": 30}') AS version;
+SELECT note ~ 'unstable' AS unstable, note ~ '^(\d+) clusters, .* unstable: \1 clusters' AS same_number FROM models WHERE model = 'heaps';
 -- One cluster in both is stable, though other rows are noise.
 CREATE TABLE cloud AS
 SELECT array_agg(sqrt(-2 * ln(1 - u)) * cos(2 * pi() * w) ORDER BY j) AS x

@@ -490,14 +490,18 @@ compare_halved(const training *t, const micro_cluster_set *set,
 		return NULL;
 	if (!t->options->quiet)
 		ereport(NOTICE,
-				errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters with %zu, %zu with %zu",
-					   t->model, found->k, set->b.m, other.k, half.b.m),
+				errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters with %zu, %zu%s with %zu",
+					   t->model, found->k, set->b.m, other.k,
+					   found->k == other.k ? " others" : "", half.b.m),
 				errdetail("The %s of the two clusterings is %.2f.",
 						  found->k == 1 && other.k == 1
 						  ? "agreement"
 						  : "adjusted Rand index",
 						  score),
 				errhint("Raise option micro_clusters until the clusters stay the same, or min_cluster_rows for fewer and larger clusters."));
+	if (found->k == other.k)
+		return psprintf("unstable: %s %.2f with half as many micro-clusters",
+						found->k == 1 ? "agreement" : "adjusted Rand index", score);
 	return psprintf("unstable: %zu cluster%s with half as many micro-clusters", other.k,
 					other.k == 1 ? "" : "s");
 }

@@ -90,6 +90,8 @@ SELECT verdict, shown(columns) AS columns FROM drift('followed');
 SELECT verdict, shown(columns) AS columns FROM drift('followed', 'followed');
 SELECT retrain('followed', '{"quiet": true}');
 SELECT verdict, shown(columns) AS columns FROM drift('followed', 'same');
+-- The new rows are in a live sketch, too, so that the hint has two steps.
+SELECT verdict FROM drift('followed');
 -- The call of the hint reads the rows, and the model remains live.
 SELECT retrain('followed', '{"relation": "followed", "quiet": true}');
 SELECT verdict, shown(columns) AS columns FROM drift('followed', 'same');

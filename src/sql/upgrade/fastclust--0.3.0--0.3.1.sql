@@ -1486,8 +1486,10 @@ BEGIN
                              version.model),
             DETAIL = COALESCE(source, format('Version %s was made from a sketch', version.version))
                      || ', which does not count NULLs.',
-            HINT = CASE WHEN counted THEN 'Use drift(model, relation), which reads the rows.'
-                        ELSE hint_to_read_rows(version) END;
+            HINT = concat_ws(' ', CASE WHEN NOT counted THEN hint_to_read_rows(version) END,
+                             CASE WHEN source IS NOT NULL
+                                      THEN CASE WHEN NOT counted THEN 'Then use' ELSE 'Use' END
+                                           || ' drift(model, relation), which reads the rows.' END);
     END IF;
 END
 $$;

@@ -571,21 +571,24 @@ micro_operator(const training *t, const micro_cluster_set *set,
 }
 
 /*
- * Sets nearest[j] to the weight of the sample rows whose nearest micro-cluster
- * belongs to cluster j, and within[j] to the weight of the rows among them
- * that have label j, because they are not farther away than the reach. Both
- * have a value for each cluster.
+ * Corrects n, the number of rows in the micro-clusters of each cluster, to the
+ * number of rows that get the label of the cluster, because they are not
+ * farther away than the reach. A sample gives the share of such rows. total:
+ * number of rows of the table if option scale is given, else 0. With option
+ * scale, a row near a dense micro-cluster belongs to the cluster of that
+ * micro-cluster, even if it was in another one in k-means, which is not dense.
  */
 static void
-weigh_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *rows,
-					double *nearest, double *within)
+count_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *rows,
+					double total, double *n, Size k)
 {
 	fc_fit		labelled = labelled_rows(plain_operator(micro), rows);
+	double	   *nearest = palloc0(k * sizeof(double));
+	double	   *within = palloc0(k * sizeof(double));
+	double		sampled = 0;
 	fc_operator op;
 
 	open_operator(micro, &op);
-	memset(nearest, 0, op.regions.clusters * sizeof(double));
-	memset(within, 0, op.regions.clusters * sizeof(double));
 	for (Size i = 0; i < labelled.n; i++)
 	{
 		Size		a = (Size) labelled.labels[i];
@@ -593,31 +596,11 @@ weigh_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *row
 
 		if (cluster < 0)
 			continue;
+		sampled += labelled.weights[i];
 		nearest[cluster] += labelled.weights[i];
 		if (fc_operator_label(&op, a, labelled.squares[i]) >= 0)
 			within[cluster] += labelled.weights[i];
 	}
-}
-
-/*
- * Corrects n, the number of rows in the micro-clusters of each cluster, to the
- * number of rows that get the label of the cluster. The difference is
- * estimated from a sample. total: number of rows of the table if option scale
- * is given, else 0. With option scale, a row near a dense micro-cluster belongs
- * to the cluster of that micro-cluster, even if it was in another one in
- * k-means, which is not dense.
- */
-static void
-count_rows_in_reach(const fc_operator_header *micro, const fc_weighted_rows *rows,
-					double total, double *n, Size k)
-{
-	double	   *nearest = palloc(k * sizeof(double));
-	double	   *within = palloc(k * sizeof(double));
-	double		sampled = 0;
-
-	weigh_rows_in_reach(micro, rows, nearest, within);
-	for (Size j = 0; j < k; j++)
-		sampled += nearest[j];
 	for (Size j = 0; j < k; j++)
 		if (total > 0)
 			n[j] = within[j] * total / sampled;

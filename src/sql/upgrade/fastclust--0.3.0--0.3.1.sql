@@ -1985,6 +1985,9 @@ BEGIN
     END IF;
     RETURN QUERY
         SELECT r.* FROM named_rules(stored, version, $2, $3) r;
+END
+$$;
+
 -- Words of a topic that are shown once, also if several lexemes have one token.
 CREATE OR REPLACE FUNCTION fastclust.name_topics(model text, text_column name, words integer DEFAULT 5,
         group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false,
